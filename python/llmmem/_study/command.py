@@ -1,6 +1,7 @@
 """The command llmmem-study."""
 
 import argparse
+import os
 import shlex
 import signal
 import sys
@@ -9,6 +10,7 @@ from typing import Any, List, Optional
 
 from ._axes import make_axes
 from ._data import size_text
+from ._from_torch import write_problem
 from ._run import Request, finish, start
 from ._tools import Cancelled, StudyError
 
@@ -19,6 +21,7 @@ examples:
   llmmem-study examples/configs/gpt2.json --batch 8 --seq 1024 -o study.html
   llmmem-study model.mlir --budgets 16GB,20GB,24GB --policies budget,full
   llmmem-study examples/configs/gpt2.json --batch 4,8,16 --seq 1024 --budgets 8 -o batches.html
+  llmmem-study --torch train:make_step --batch 2 --seq 8192 -o study.html     a model of PyTorch
   llmmem-study problem.json -o study.html       what llmmem-opt --emit-problem wrote, or another compiler
 
 At most two of --budgets, --policies, --batch, --seq and --devices have several values. Next to study.html stand
@@ -44,11 +47,14 @@ def make_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="llmmem-study", description="Plans a model under many budgets and policies, and draws what memory costs in time: "
         "one page that opens anywhere, and its data.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input", help="config.json, model.mlir or problem.json")
+    parser.add_argument("input", nargs="?", help="config.json, model.mlir or problem.json")
+    parser.add_argument("--torch", metavar="package.module:function",
+                        help="instead of an input: a function that returns (model, inputs) of PyTorch, whose step is traced and priced once; "
+                        "it becomes study.problem.json")
     parser.add_argument("-o", dest="output", default="study.html", metavar="file",
                         help="the page, or study.json for the data alone (default: study.html)")
-    parser.add_argument("--batch", metavar="B[,B]", help="sequences in a step, of a config.json")
-    parser.add_argument("--seq", metavar="S[,S]", help="tokens in a sequence, of a config.json")
+    parser.add_argument("--batch", metavar="B[,B]", help="sequences in a step, of a config.json; with --torch one number")
+    parser.add_argument("--seq", metavar="S[,S]", help="tokens in a sequence, of a config.json; with --torch one number")
     parser.add_argument("--budgets", metavar="N|bytes[,bytes]",
                         help="how many to spread from the least to what keeping everything needs (default: 12), or sizes: 16GB,24GB")
     parser.add_argument("--policies", metavar="all|name[,name]",
@@ -112,10 +118,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     progress = ProgressLine(sys.stderr)
     sweep = None
     try:
-        request = Request(
-            options.input, make_axes(options.budgets, options.policies, options.batch, options.seq, options.devices),
-            options.output, options.title, options.exports, options.jobs, options.seconds, shlex.split(options.import_flags),
-            shlex.split(options.opt_flags))
+        request = make_request(options)
         sweep = start(request, progress)
         study = finish(request, sweep, sweep.run())
     except (StudyError, ValueError) as error:
@@ -132,6 +135,21 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except OSError as error:
         return fail(f"cannot write 'stdout': {error.strerror}")
     return OK if any(point["status"] == "feasible" for point in study["points"]) else NO_PLAN
+
+
+def make_request(options: argparse.Namespace) -> Request:
+    """Returns what was asked for. A step of PyTorch is traced first."""
+    if (options.input is None) == (options.torch is None):
+        raise StudyError("expected a config.json, a model.mlir or a problem.json, or --torch package.module:function, and one of them")
+    axes = [options.budgets, options.policies, options.batch, options.seq, options.devices]
+    path, title = options.input, options.title
+    if options.torch is not None:
+        path = os.path.splitext(options.output)[0] + ".problem.json"
+        title = title or options.torch
+        write_problem(options.torch, options.batch or "1", options.seq or "1024", options.devices or "h100", path)
+        axes[2:] = [None, None, None]  # The problem has them.
+    return Request(path, make_axes(*axes), options.output, title, options.exports, options.jobs, options.seconds,
+                   shlex.split(options.import_flags), shlex.split(options.opt_flags))
 
 
 def summarize(request: Request, planned: int, study: Any, seconds: float) -> None:
