@@ -45,8 +45,7 @@ private:
   Flag<std::string> gpu{category, "gpu", "name, file or bytes",
                         "The card, in any spelling (4090, 'RTX 4090', h100-80gb), or several of a "
                         "node (2x3090, 8xh100); a table's .json file; or its bytes (24GB), then no "
-                        "time is said",
-                        cl::Required};
+                        "time is said"};
   Flag<int64_t> batch{category, "batch", "B",
                       "Sequences in a step (default: the largest that fits)"};
   Flag<int64_t> seq{category, "seq", "S",
@@ -205,7 +204,8 @@ EXAMPLES
     if (card.budget() <= 0)
       return llvm::createStringError(
           "--gpu: " + formatByteSize(card.memory) + " are no more than the reserve of " +
-          formatByteSize(card.reserve) + "; write 24GB for 24 * 10^9 bytes, or give --reserve");
+          formatByteSize(card.reserve) +
+          "; write 24GB for 24 * 10^9 bytes, give --reserve, or name a card that is known (4090)");
     return given;
   }
 
@@ -253,6 +253,9 @@ EXAMPLES
       return llvm::createStringError("--torch takes the place of a config; leave one of them out");
     if (!torchModel.getNumOccurrences() && !input.getNumOccurrences())
       return llvm::createStringError("expected a config.json, or --torch package.module:function");
+    if (!gpu.getNumOccurrences())
+      return llvm::createStringError("expected a card, as in --gpu 4090, or its bytes, as in "
+                                     "--gpu 24GB");
     return llvm::Error::success();
   }
 

@@ -27,8 +27,11 @@ static int startNeighbour(StringRef program, char **argv, const char *self) {
       llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(self, nullptr)));
   llvm::sys::path::append(path, program);
   execv(path.c_str(), argv);
-  llvm::errs() << "llmmem: '" << path << "' cannot be started: " << std::strerror(errno)
-               << "; it is installed next to llmmem\n";
+  if (errno == ENOENT)
+    llvm::errs() << "llmmem: this installation has no " << program << ", which would be '" << path
+                 << "'; `utils/build` builds it, and `cmake --install` puts it there\n";
+  else
+    llvm::errs() << "llmmem: '" << path << "' cannot be started: " << std::strerror(errno) << "\n";
   return ExitBadInput;
 }
 
