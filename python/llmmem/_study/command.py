@@ -49,8 +49,8 @@ def make_parser() -> argparse.ArgumentParser:
         "one page that opens anywhere, and its data.", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", nargs="?", help="config.json, model.mlir or problem.json")
     parser.add_argument("--torch", metavar="package.module:function",
-                        help="instead of an input: a function that returns (model, inputs) of PyTorch, whose step is traced and priced once; "
-                        "it becomes study.problem.json")
+                        help="instead of an input: a function of (batch, tokens) that returns (model, inputs) of PyTorch, or (model, inputs, loss) with "
+                        "a loss of (model, *inputs); the step becomes study.problem.json")
     parser.add_argument("-o", dest="output", default="study.html", metavar="file",
                         help="the page, or study.json for the data alone (default: study.html)")
     parser.add_argument("--batch", metavar="B[,B]", help="sequences in a step, of a config.json; with --torch one number")

@@ -19,7 +19,7 @@ from llmmem.torch._source import read_source
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 BUILD = os.environ.get("LLMMEM_BUILD", os.path.join(ROOT, "build"))
-FIT, IMPORT = (os.path.join(BUILD, "bin", name) for name in ("llmmem-fit", "llmmem-import"))
+FIT, IMPORT, STUDY = (os.path.join(BUILD, "bin", name) for name in ("llmmem-fit", "llmmem-import", "llmmem-study"))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(llmmem.__file__)))
 BASE: Dict[str, Any] = dict(vocab_size=128, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=128,
                             max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
@@ -149,6 +149,19 @@ class FunctionTest(unittest.TestCase):
                 answer = self.run_in(folder, ["predict", *arguments])
                 self.assertNotEqual(0, answer.returncode)
                 self.assertRegex(answer.stderr, text)
+
+    @unittest.skipUnless(os.path.exists(STUDY), "llmmem-study is not built")
+    def test_a_study(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "steps.py"), "w") as file:
+                file.write(STEPS)
+            done = subprocess.run([STUDY, "--torch", "steps:make", "--batch", "8", "--seq", "16", "--budgets", "2", "--policies", "budget", "-o",
+                                   "study.json"], cwd=folder, env=dict(os.environ, LLMMEM_PYTHON=sys.executable), text=True, capture_output=True)
+            self.assertEqual(0, done.returncode, done.stderr)
+            with open(os.path.join(folder, "study.json")) as file:
+                study = json.load(file)
+            self.assertEqual(("steps:make", "problem"), (study["title"], study["input"]))
+            self.assertTrue(all(point["status"] == "feasible" for point in study["points"]))
 
     def test_the_planners_problem(self) -> None:
         """It is a step that the planner plans, with the optimizer's state among what is held throughout."""

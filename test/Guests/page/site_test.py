@@ -57,9 +57,15 @@ class SiteTest(unittest.TestCase):
             lambda browser: browser.find_elements(By.CSS_SELECTOR, ".md-search-result__item"))
         self.assertGreater(len(found), 0)
 
+    def test_leads_to_the_schemas(self):
+        from selenium.webdriver.common.by import By
+        self.open("Design/Reports.html")
+        self.browser.find_element(By.LINK_TEXT, "device-table").click()
+        self.assertIn("json-schema.org", self.browser.page_source)
+
     def test_fits_a_phone(self):
         self.browser.set_window_size(*PHONE)
-        for page in ("index.html", "Start.html", "Architecture.html", "CodesAndVariables.html"):
+        for page in ("index.html", "Start.html", "Architecture.html", "CodesAndVariables.html", "Design/Reports.html"):
             with self.subTest(page):
                 self.open(page)
                 wide = self.browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
