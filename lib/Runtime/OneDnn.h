@@ -117,8 +117,9 @@ typedef struct {
 #undef LLMMEM_ONEDNN_MEMBER
 } OneDnn;
 
-/* Opens the library that LLMMEM_ONEDNN names, else libdnnl.so.3 or libdnnl.so.2 where dlopen looks.
- * It is never closed. Returns 0, or 1 with the reason in `message`. */
+/* Opens the library that LLMMEM_ONEDNN names, else libdnnl.so.3 or libdnnl.so.2: that of the Python
+ * environment that the program was installed to, or where dlopen looks. It is never closed. Returns
+ * 0, or 1 with the reason in `message`. */
 int llmmem_onednn_open(OneDnn *dnn, char *message, size_t size);
 
 #ifdef __cplusplus

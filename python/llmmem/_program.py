@@ -17,8 +17,4 @@ def main() -> None:
     if not os.path.exists(program):
         sys.exit(_WITHOUT)
     os.environ.setdefault("LLMMEM_PYTHON", sys.executable)  # What this Python has installed, `llmmem fit --torch` can ask.
-    for name in ("libdnnl.so.3", "libdnnl.so.2"):  # pip puts oneDNN here (the package onednn-cpu-gomp).
-        library = os.path.join(sys.prefix, "lib", name)
-        if os.path.exists(library):
-            os.environ.setdefault("LLMMEM_ONEDNN", library)
     os.execv(program, [os.path.basename(sys.argv[0]), *sys.argv[1:]])
