@@ -48,8 +48,8 @@ typedef struct {
 } llmmem_gemm_library;
 
 /* Opens a library at the first call: the file that the environment's LLMMEM_ONEDNN names, or else
- * libdnnl (lib/Runtime/OneDnn.h says where it is looked for). Returns the same one for the life of the process, or null where there
- * is none. */
+ * libdnnl (lib/Runtime/OneDnn.h says where it is looked for). Returns the same one for the life of
+ * the process, or null where there is none. */
 const llmmem_gemm_library *llmmem_find_gemm_library(void);
 
 /* Says why there is none, for a message; null where there is one. */
