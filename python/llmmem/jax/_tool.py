@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from typing import Any, Callable, Dict, Sequence, Tuple, Union
 
 import jax
@@ -19,14 +20,14 @@ from ._errors import UnsupportedLossError
 
 
 def find_tool() -> str:
-    """Returns the path of llmmem-opt. LLMMEM_OPT names it; else it is in PATH."""
+    """Returns the path of llmmem-opt. LLMMEM_OPT names it; else it is in PATH, or next to this Python, where pip puts the wheel's."""
     named = os.environ.get("LLMMEM_OPT")
-    tool = shutil.which(named or "llmmem-opt")
+    tool = shutil.which(named or "llmmem-opt") or (None if named else shutil.which("llmmem-opt", path=os.path.dirname(sys.executable)))
     if named and not tool:
         raise FileNotFoundError(f"llmmem.jax.plan: LLMMEM_OPT names '{named}', which is no program; expected the path of llmmem-opt")
     if not tool:
-        raise FileNotFoundError("llmmem.jax.plan: there is no llmmem-opt in PATH, and it does not come with pip; build llmmem with "
-                                "MLIR, `cmake --install` it, and put its bin into PATH or name the program in LLMMEM_OPT")
+        raise FileNotFoundError("llmmem.jax.plan: there is no llmmem-opt in PATH or next to this Python; `pip install .` builds the planner "
+                                "alone, and the wheel of utils/wheel has every program. Install that, or name the program in LLMMEM_OPT")
     return tool
 
 
