@@ -6,11 +6,85 @@
 #include "llmmem/Planning/Pipeline/TimedSchedule.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <map>
+#include <tuple>
 
 using namespace llmmem::planning;
 
 namespace {
+
+/// Times tasks whose messages wait for nobody, as the formulas of PipelineTime.h do.
+class Clock {
+public:
+  Clock(const PipelineShape &shape, llvm::ArrayRef<ChunkCost> costs) : shape(shape), costs(costs) {}
+
+  /// Says whether all that `task` waits for has ended; `at` is then when it may begin.
+  bool mayBegin(const PipelineTask &task, int64_t &at) const;
+  int64_t costOf(const PipelineTask &task) const {
+    return llmmem::planning::costOf(task, shape, costs);
+  }
+  void end(const PipelineTask &task, int64_t at) { ended[keyOf(task)] = at; }
+
+private:
+  using Key = std::tuple<TaskKind, int64_t, int64_t>;
+  static Key keyOf(const PipelineTask &task) { return {task.kind, task.microBatch, task.chunk}; }
+
+  const PipelineShape &shape;
+  llvm::ArrayRef<ChunkCost> costs;
+  std::map<Key, int64_t> ended;
+};
+
+bool Clock::mayBegin(const PipelineTask &task, int64_t &at) const {
+  auto after = [&](PipelineTask before, int64_t message) {
+    auto found = ended.find(keyOf(before));
+    if (found == ended.end())
+      return false;
+    bool isOwn = shape.stageOf(before.chunk) == shape.stageOf(task.chunk);
+    at = std::max(at, found->second + (isOwn ? 0 : message));
+    return true;
+  };
+  PipelineTask before = task;
+  if (task.kind == TaskKind::WeightGradient) {
+    before.kind = TaskKind::Backward;
+    return after(before, 0);
+  }
+  if (task.kind == TaskKind::Forward) {
+    --before.chunk;
+    return task.chunk == 0 || after(before, costs[before.chunk].message);
+  }
+  ++before.chunk;
+  if (task.chunk + 1 < shape.numChunks() && !after(before, costs[task.chunk].message))
+    return false;
+  return after({TaskKind::Forward, task.microBatch, task.chunk}, 0);
+}
+
+/// Returns the time of `schedule`, which must be one of `shape`.
+PipelineTime timeOfTasks(const PipelineShape &shape,
+                         const std::vector<std::vector<PipelineTask>> &schedule,
+                         llvm::ArrayRef<ChunkCost> costs) {
+  PipelineTime time;
+  time.busy.assign(shape.stages, 0);
+  std::vector<int64_t> now(shape.stages, 0);
+  std::vector<size_t> next(shape.stages, 0);
+  Clock clock(shape, costs);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int64_t stage = 0; stage < shape.stages; ++stage)
+      for (; next[stage] < schedule[stage].size(); ++next[stage]) {
+        const PipelineTask &task = schedule[stage][next[stage]];
+        int64_t at = now[stage];
+        if (!clock.mayBegin(task, at))
+          break;
+        now[stage] = at + clock.costOf(task);
+        time.busy[stage] += clock.costOf(task);
+        clock.end(task, now[stage]);
+        moved = true;
+      }
+  }
+  time.ns = *std::max_element(now.begin(), now.end());
+  return time;
+}
 
 std::string textOf(const PipelineShape &shape, int64_t stage) {
   std::string text;
@@ -79,7 +153,7 @@ TEST(PipelineSchedules, HoldAsManyMicroBatchesAsTheTheorySays) {
 /// Waiting of the stage that waits longest, with forward, backward and weights of equal chunks.
 int64_t waiting(const PipelineShape &shape, int64_t forward, int64_t backward, int64_t weights) {
   std::vector<ChunkCost> costs(shape.numChunks(), {forward, backward, weights, 0});
-  PipelineTime time = modelTime(shape, makeSchedule(shape), costs);
+  PipelineTime time = timeOfTasks(shape, makeSchedule(shape), costs);
   EXPECT_EQ(time.busy.front(), shape.microBatches * shape.chunks * (forward + backward + weights));
   return time.ns - time.busy.front();
 }
@@ -94,7 +168,7 @@ TEST(PipelineTime, BubblesAreThoseOfTheFormulas) {
     case PipelineKind::OneForwardOneBackward: {
       EXPECT_EQ(waiting(shape, 7, 8, 6), (p - 1) * 21);
       std::vector<ChunkCost> costs(p, {7, 8, 6, 0});
-      EXPECT_DOUBLE_EQ(modelTime(shape, makeSchedule(shape), costs).bubble(),
+      EXPECT_DOUBLE_EQ(timeOfTasks(shape, makeSchedule(shape), costs).bubble(),
                        static_cast<double>(p - 1) / static_cast<double>(m + p - 1));
       break;
     }
@@ -240,7 +314,7 @@ TEST(TimedSchedule, IsAsLongAsItsMeetings) {
                                 << shape.microBatches << " " << shape.chunks;
     EXPECT_EQ(time.busy, same.busy);
     // Messages that wait for nobody are never slower.
-    EXPECT_GE(time.ns, modelTime(shape, makeSchedule(shape), costs).ns);
+    EXPECT_GE(time.ns, timeOfTasks(shape, makeSchedule(shape), costs).ns);
   });
 }
 
@@ -253,12 +327,18 @@ TEST(PipelineShapes, AreRefusedWithTheFix) {
   EXPECT_FALSE(parsePipelineKind("2f2b"));
 }
 
+/// Cuts blocks that all devices run alike and have the memory for.
+std::vector<int64_t> cutEvenly(llvm::ArrayRef<BlockSize> blocks, int64_t parts) {
+  return cutStages(std::vector<std::vector<BlockSize>>(parts, blocks.vec()),
+                   std::vector<int64_t>(parts, INT64_MAX));
+}
+
 TEST(StageCuts, BalanceCostsThenBytes) {
-  EXPECT_EQ(cutStages({{1, 0}, {1, 0}, {1, 0}, {1, 0}, {2, 0}}, 2), (std::vector<int64_t>{0, 3}));
-  EXPECT_EQ(cutStages({{1, 9}, {1, 1}, {1, 1}}, 2), (std::vector<int64_t>{0, 1}));
-  EXPECT_EQ(cutStages({{1, 1}, {1, 1}, {1, 9}}, 2), (std::vector<int64_t>{0, 2}));
-  EXPECT_EQ(cutStages({{5, 1}, {1, 1}, {1, 1}}, 3), (std::vector<int64_t>{0, 1, 2}));
-  EXPECT_TRUE(cutStages({{1, 1}}, 2).empty());
+  EXPECT_EQ(cutEvenly({{1, 0}, {1, 0}, {1, 0}, {1, 0}, {2, 0}}, 2), (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(cutEvenly({{1, 9}, {1, 1}, {1, 1}}, 2), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(cutEvenly({{1, 1}, {1, 1}, {1, 9}}, 2), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(cutEvenly({{5, 1}, {1, 1}, {1, 1}}, 3), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_TRUE(cutEvenly({{1, 1}}, 2).empty());
   // A device of twice the speed has twice the blocks; one whose memory two do not fit has one.
   const std::vector<BlockSize> slow(3, {2, 4}), fast(3, {1, 4});
   EXPECT_EQ(cutStages({slow, fast}, {INT64_MAX, INT64_MAX}), (std::vector<int64_t>{0, 1}));

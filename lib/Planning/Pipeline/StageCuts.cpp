@@ -18,13 +18,6 @@ struct Cut {
 };
 } // namespace
 
-std::vector<int64_t> llmmem::planning::cutStages(llvm::ArrayRef<BlockSize> blocks, int64_t parts) {
-  if (parts < 1)
-    return {};
-  return cutStages(std::vector<std::vector<BlockSize>>(parts, blocks.vec()),
-                   std::vector<int64_t>(parts, INT64_MAX));
-}
-
 std::vector<int64_t> llmmem::planning::cutStages(llvm::ArrayRef<std::vector<BlockSize>> blocks,
                                                  llvm::ArrayRef<int64_t> memory) {
   const int64_t parts = static_cast<int64_t>(blocks.size());

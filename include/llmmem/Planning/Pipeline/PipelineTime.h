@@ -36,12 +36,6 @@ struct PipelineTime {
   double bubble() const;
 };
 
-/// Returns the time of `schedule`, which must be one of `shape`. `costs` holds the cost of each
-/// chunk.
-PipelineTime modelTime(const PipelineShape &shape,
-                       const std::vector<std::vector<PipelineTask>> &schedule,
-                       llvm::ArrayRef<ChunkCost> costs);
-
 } // namespace llmmem::planning
 
 #endif // LLMMEM_PLANNING_PIPELINE_PIPELINETIME_H

@@ -20,13 +20,10 @@ struct BlockSize {
   int64_t bytes = 0; // what its parameters hold on a rank, states and gradients included
 };
 
-/// Returns the first block of each of `parts` non-empty parts of consecutive blocks. Returns
-/// nothing where there are fewer blocks than parts.
-std::vector<int64_t> cutStages(llvm::ArrayRef<BlockSize> blocks, int64_t parts);
-
-/// Does the same where the parts run on different devices: `blocks[k]` are all blocks as the device
-/// of part k runs them, which has `memory[k]` bytes. First no part may hold more than its memory,
-/// or it exceeds it by as little as possible; then the slowest part is as fast as possible.
+/// Returns the first block of each part of consecutive blocks, none of which is empty, or nothing
+/// where there are fewer blocks than parts. `blocks[k]` are all blocks as the device of part k runs
+/// them, which has `memory[k]` bytes. First no part may hold more than its memory, or it exceeds it
+/// by as little as possible; then the slowest part is as fast as possible.
 /// Example: 3 blocks of 2 ns on one device and of 1 ns on another: 1 and 2 blocks, 2 ns each.
 std::vector<int64_t> cutStages(llvm::ArrayRef<std::vector<BlockSize>> blocks,
                                llvm::ArrayRef<int64_t> memory);
