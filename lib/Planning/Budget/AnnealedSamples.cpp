@@ -62,11 +62,11 @@ Sample AnnealedSamples::solve(int64_t index, const Sample &below, const Sample &
        ++attempt) {
     const int64_t capacity = shared.placer.capacityOf(
         budget - (arena / 1000 * headroom + arena % 1000 * headroom / 1000));
-    Candidates answer = shared.search.improvedBy(shared.search.annealing,
-                                                 {.capacity = capacity,
-                                                  .start = &shared.search.context().ordered(),
-                                                  .enough = above.plan->cost,
-                                                  .attempt = attempt});
+    Candidates answer =
+        shared.search.improvedBy(annealing, {.capacity = capacity,
+                                             .start = &shared.search.context().ordered(),
+                                             .enough = above.plan->cost,
+                                             .attempt = attempt});
     const Candidate &found = answer.front();
     sample.work += shared.search.workOfLast();
     if (found.peak > shared.placer.capacityOf(budget)) {
@@ -112,7 +112,7 @@ PlacedPlan AnnealedSamples::placeAgain(Sample &sample, const Sample &above) {
 PlacedPlan AnnealedSamples::placeWithHeadroom(Sample &sample, const Candidate &candidate,
                                               int64_t limit, int attempt) {
   const Candidates roomy = shared.search.improvedBy(
-      shared.search.headroom, {.capacity = limit, .start = &candidate, .attempt = attempt});
+      headroomForPacking, {.capacity = limit, .start = &candidate, .attempt = attempt});
   sample.work += shared.search.workOfLast();
   const SchedulePlacer &placer = shared.placer;
   const int64_t budget = shared.grid.budgetOf(sample.index);

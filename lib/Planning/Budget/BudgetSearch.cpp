@@ -10,8 +10,7 @@ using namespace llmmem;
 using namespace llmmem::planning;
 
 BudgetSearch::BudgetSearch(const Graph &graph, Chain chain, Candidate given, int64_t work)
-    : annealing(shared), headroom(shared), ruin(shared), lowering(shared),
-      shared(graph, std::move(chain), std::move(given), work), tables(shared),
+    : shared(graph, std::move(chain), std::move(given), work), tables(shared),
       leastSchedules(shared, tables) {
   for (const SearcherEntry &entry : searcherTable())
     searchers.push_back(entry.make(shared, tables));
@@ -40,9 +39,10 @@ std::unique_ptr<BudgetSearch> BudgetSearch::deferred() {
                                         shared.work);
 }
 
-Candidates BudgetSearch::improvedBy(Searcher &searcher, const SearchRequest &request) {
+Candidates BudgetSearch::improvedBy(const ImprovingSearcher &searcher,
+                                    const SearchRequest &request) {
   Candidates found;
-  lastSpent = tuning::isOff(searcher.name()) ? 0 : searcher.search(request, found);
+  lastSpent = tuning::isOff(searcher.name) ? 0 : searcher.search(shared, request, found);
   return found;
 }
 

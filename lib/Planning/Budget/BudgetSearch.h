@@ -31,8 +31,8 @@ public:
   /// found. `deeply` includes the schedules of `leastMemory`. `known` is the cost of a schedule
   /// that is known already: where it is close to the bound, fewer searches run.
   virtual Candidates under(int64_t capacity, bool deeply, int64_t known = INT64_MAX);
-  /// Returns the answer of a searcher that begins with a schedule.
-  Candidates improvedBy(Searcher &searcher, const SearchRequest &request);
+  /// Returns the answer of a search that begins with a schedule.
+  Candidates improvedBy(const ImprovingSearcher &searcher, const SearchRequest &request);
   /// Returns the steps visited for the last answer of `under` or `improvedBy`. Like the answer, it
   /// is a function of their arguments.
   int64_t workOfLast() const { return lastSpent; }
@@ -55,11 +55,6 @@ public:
   const Chain &mainChain() const { return shared.chain; }
   SearchContext &context() { return shared; }
   const SearchContext &context() const { return shared; }
-
-  AnnealingSearcher annealing;
-  HeadroomSearcher headroom;
-  RuinSearcher ruin;
-  LoweringSearcher lowering;
 
 protected:
   int64_t lastSpent = 0;

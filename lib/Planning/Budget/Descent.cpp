@@ -69,9 +69,9 @@ void Descent::ruinAndRecreate() {
   const int64_t littleCost = shared.graph.baseCost() >> tuning::littleCostShift;
   const Candidate start = state.bestCandidate();
   const Candidates cheaper =
-      shared.search.improvedBy(shared.search.ruin, {.capacity = shared.placer.capacityOf(least),
-                                                    .start = &start,
-                                                    .rounds = tuning::ruinRoundsOfLeast});
+      shared.search.improvedBy(ruinAndRecreation, {.capacity = shared.placer.capacityOf(least),
+                                                   .start = &start,
+                                                   .rounds = tuning::ruinRoundsOfLeast});
   for (const Candidate &candidate :
        llvm::ArrayRef(cheaper).take_front(tuning::mostRuinAndRecreatePlaced)) {
     if (!state.isAdmitted(candidate) || !state.isWorthPlacing(candidate) ||

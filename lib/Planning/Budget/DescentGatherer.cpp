@@ -25,10 +25,10 @@ void DescentGatherer::gatherKnown() {
 
 bool DescentGatherer::lowerCurrent(int64_t budget) {
   FrontierContext &shared = state.shared;
-  const Candidates lowered = shared.search.improvedBy(shared.search.lowering,
-                                                      {.capacity = shared.placer.capacityOf(budget),
-                                                       .start = &current,
-                                                       .rounds = tuning::loweringRounds});
+  const Candidates lowered =
+      shared.search.improvedBy(lowering, {.capacity = shared.placer.capacityOf(budget),
+                                          .start = &current,
+                                          .rounds = tuning::loweringRounds});
   left -= shared.search.workOfLast();
   return !lowered.empty() && gather(lowered, budget, /*isLowered=*/true);
 }
@@ -102,7 +102,7 @@ bool DescentGatherer::gatherRuinAndRecreate() {
     return false;
   const Candidate least = schedules.leastMemory();
   const Candidates cheaper = shared.search.improvedBy(
-      shared.search.ruin,
+      ruinAndRecreation,
       {.capacity = least.peak, .start = &least, .rounds = tuning::ruinRoundsOfLeast});
   return !cheaper.empty() && gather(cheaper.front(), shared.placer.leastFootprintOf(least));
 }

@@ -8,7 +8,6 @@
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
 #define LLMMEM_LIB_PLANNING_BUDGET_EVICTIONSEARCHER_H
 
-#include "NestedTables.h"
 #include "Schedulers/Eviction.h"
 #include "Searcher.h"
 
@@ -16,7 +15,7 @@ namespace llmmem::planning {
 
 class EvictionSearcher final : public Searcher {
 public:
-  EvictionSearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
+  using Searcher::Searcher;
   llvm::StringRef name() const override { return "eviction"; }
   int64_t search(const SearchRequest &request, Candidates &found) override;
 
@@ -31,7 +30,6 @@ private:
   EvictionPath &levelAbove(Ladder &ladder, int64_t capacity);
   bool searchFrom(EvictionPath &path, int64_t capacity, Candidates &found, int64_t &spent);
 
-  SearchContext &context;
   std::vector<Ladder> ladders;
 };
 

@@ -1,4 +1,4 @@
-//===- ImprovingSearchers.cpp - Searchers that begin with a schedule --------------===//
+//===- ImprovingSearchers.cpp - Searches that begin with a schedule ---------------===//
 
 #include "ImprovingSearchers.h"
 #include "LeastMemorySchedules.h"
@@ -23,16 +23,16 @@ static int64_t workOfRounds(const SearchContext &context, int64_t rounds) {
   return std::min(context.work / tuning::ruinWorkPart, rounds * context.graph.numOps());
 }
 
-int64_t AnnealingSearcher::search(const SearchRequest &request, Candidates &found) {
+static int64_t anneal(SearchContext &context, const SearchRequest &request, Candidates &found) {
   context.progress.announce("annealing under " + formatByteSize(request.capacity));
   const int64_t moves = movesOfAttempt(context);
   std::vector<OpIndex> steps = request.start->steps;
   annealSchedule(context.graph, steps, request.capacity, request.enough, moves, request.attempt);
-  found.push_back(measured(context.graph, std::move(steps), name()));
+  found.push_back(measured(context.graph, std::move(steps), annealing.name));
   return moves * tuning::workOfMove;
 }
 
-int64_t HeadroomSearcher::search(const SearchRequest &request, Candidates &found) {
+static int64_t makeRoom(SearchContext &context, const SearchRequest &request, Candidates &found) {
   const int64_t moves = movesOfAttempt(context) / 4;
   std::vector<OpIndex> steps = request.start->steps;
   makeHeadroom(context.graph, steps, request.capacity, moves, request.attempt);
@@ -40,7 +40,7 @@ int64_t HeadroomSearcher::search(const SearchRequest &request, Candidates &found
   return moves * tuning::workOfMove;
 }
 
-int64_t RuinSearcher::search(const SearchRequest &request, Candidates &found) {
+static int64_t ruin(SearchContext &context, const SearchRequest &request, Candidates &found) {
   const Candidate &start = *request.start;
   if (start.peak > request.capacity || start.cost == context.graph.baseCost() ||
       context.isAnnealed())
@@ -51,11 +51,11 @@ int64_t RuinSearcher::search(const SearchRequest &request, Candidates &found) {
   std::vector<std::vector<OpIndex>> cheaper =
       ruinAndRecreate(context.graph, start.steps, request.capacity, context.evictionDepth(), left);
   for (std::vector<OpIndex> &steps : llvm::reverse(cheaper))
-    found.push_back(measured(context.graph, std::move(steps), name()));
+    found.push_back(measured(context.graph, std::move(steps), ruinAndRecreation.name));
   return most - left;
 }
 
-int64_t LoweringSearcher::search(const SearchRequest &request, Candidates &found) {
+static int64_t lower(SearchContext &context, const SearchRequest &request, Candidates &found) {
   if (context.isAnnealed())
     return 0;
   context.progress.announce("the least memory, below " + formatByteSize(request.capacity));
@@ -65,6 +65,11 @@ int64_t LoweringSearcher::search(const SearchRequest &request, Candidates &found
       ruinAndRecreateWithin(context.graph, withLaterRuns(context.graph, request.start->steps),
                             request.capacity, context.evictionDepth(), left);
   if (steps)
-    found.push_back(measured(context.graph, *std::move(steps), name()));
+    found.push_back(measured(context.graph, *std::move(steps), lowering.name));
   return most - left;
 }
+
+const ImprovingSearcher llmmem::planning::annealing{"annealing", anneal};
+const ImprovingSearcher llmmem::planning::headroomForPacking{"headroom", makeRoom};
+const ImprovingSearcher llmmem::planning::ruinAndRecreation{"ruin and recreate", ruin};
+const ImprovingSearcher llmmem::planning::lowering{"lowering", lower};

@@ -33,7 +33,7 @@ Candidates SampleSearch::candidatesFor(Sample &sample, int64_t target, bool deep
   if (!deeply || candidates.empty())
     return candidates;
   const Candidates cheaper = shared.search.improvedBy(
-      shared.search.ruin,
+      ruinAndRecreation,
       {.capacity = target, .start = &candidates.front(), .rounds = tuning::ruinRoundsOfSample});
   sample.work += shared.search.workOfLast();
   candidates.insert(candidates.begin(), cheaper.begin(), cheaper.end());

@@ -10,7 +10,7 @@
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_SEARCHER_H
 #define LLMMEM_LIB_PLANNING_BUDGET_SEARCHER_H
 
-#include "Candidate.h"
+#include "SearchContext.h"
 
 namespace llmmem::planning {
 
@@ -27,6 +27,7 @@ struct SearchRequest {
 
 class Searcher {
 public:
+  explicit Searcher(SearchContext &context) : context(context) {}
   virtual ~Searcher() = default;
 
   /// Returns the name under which a plan records it.
@@ -34,6 +35,9 @@ public:
   /// Appends schedules to `found` and returns the work spent, in steps visited. A schedule that
   /// was appended may still exceed the capacity.
   virtual int64_t search(const SearchRequest &request, Candidates &found) = 0;
+
+protected:
+  SearchContext &context;
 };
 
 } // namespace llmmem::planning

@@ -13,7 +13,7 @@ namespace {
 /// recomputation.
 class StageOptionsSearcher final : public Searcher {
 public:
-  StageOptionsSearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
+  using Searcher::Searcher;
   llvm::StringRef name() const override { return "options of stages"; }
 
   /// The options were measured in uniform plans. Where a mixed plan holds more than measured, the
@@ -39,14 +39,14 @@ public:
   }
 
 private:
-  SearchContext &context;
   std::unique_ptr<ChainProgram> program;
 };
 
 /// Runs the recursion, which also drops inputs of stages and recomputes them from earlier ones.
 class NestedSearcher final : public Searcher {
 public:
-  NestedSearcher(SearchContext &context, NestedTables &tables) : context(context), tables(tables) {}
+  NestedSearcher(SearchContext &context, NestedTables &tables)
+      : Searcher(context), tables(tables) {}
   llvm::StringRef name() const override { return "nested recomputation"; }
 
   /// Realizes levels from that of the capacity downwards until a few fit: the modelled peak is
@@ -82,14 +82,13 @@ public:
   }
 
 private:
-  SearchContext &context;
   NestedTables &tables;
 };
 
 /// Returns the cheapest schedule that fits from the way down to the least memory.
 class LeastMemorySearcher final : public Searcher {
 public:
-  LeastMemorySearcher(SearchContext &context, NestedTables & /*tables*/) : context(context) {}
+  using Searcher::Searcher;
   llvm::StringRef name() const override { return "least memory"; }
 
   int64_t search(const SearchRequest &request, Candidates &found) override {
@@ -102,14 +101,14 @@ public:
       found.push_back(context.improved(best->steps, request.capacity, best->searcher, spent));
     return spent;
   }
-
-private:
-  SearchContext &context;
 };
 
 template <typename SomeSearcher>
 std::unique_ptr<Searcher> make(SearchContext &context, NestedTables &tables) {
-  return std::make_unique<SomeSearcher>(context, tables);
+  if constexpr (std::is_constructible_v<SomeSearcher, SearchContext &>)
+    return std::make_unique<SomeSearcher>(context);
+  else
+    return std::make_unique<SomeSearcher>(context, tables);
 }
 
 bool isAlwaysDue(const SearchTurn & /*turn*/) { return true; }
