@@ -21,20 +21,15 @@ constexpr std::pair<llvm::StringLiteral, Kind> kindWords[] = {
     {"every_schedule", Kind::EverySchedule},
     {"every_placement", Kind::EveryPlacement}};
 
-constexpr llvm::StringLiteral programPointKeys =
-    "op, price, needed, held, repeated, reads, values_before, ops_before";
-constexpr llvm::StringLiteral openCutKeys = "op, price, scale, repeats, descendants, kept, reads, "
-                                            "held, repeated, first, order, ancestors";
-
-constexpr llvm::StringLiteral lastRunKeys = "ops, kept, held, reads";
-
 /// Holds for a type of flows, const or not.
 template <typename T, typename Flows>
 concept FlowsOf = std::is_same_v<std::remove_const_t<T>, Flows>;
 
-/// Call `visit` with the name and the list of each kind of flow, for the reader and the printer.
+/// Call `visit` with the key and the value of each member, for the reader and the printer.
 template <typename Visit>
-void forEachList(FlowsOf<ProgramPointFlow> auto &programPoint, const Visit &visit) {
+void forEachMember(FlowsOf<ProgramPointFlow> auto &programPoint, const Visit &visit) {
+  visit("op", programPoint.op);
+  visit("price", programPoint.price);
   visit("needed", programPoint.needed);
   visit("held", programPoint.held);
   visit("repeated", programPoint.repeated);
@@ -43,7 +38,11 @@ void forEachList(FlowsOf<ProgramPointFlow> auto &programPoint, const Visit &visi
   visit("ops_before", programPoint.opsBefore);
 }
 template <typename Visit>
-void forEachList(FlowsOf<OpenCutFlow> auto &cut, const Visit &visit) {
+void forEachMember(FlowsOf<OpenCutFlow> auto &cut, const Visit &visit) {
+  visit("op", cut.op);
+  visit("price", cut.price);
+  visit("scale", cut.scale);
+  visit("repeats", cut.repeats);
   visit("descendants", cut.descendants);
   visit("kept", cut.kept);
   visit("reads", cut.reads);
@@ -54,7 +53,8 @@ void forEachList(FlowsOf<OpenCutFlow> auto &cut, const Visit &visit) {
   visit("ancestors", cut.ancestors);
 }
 template <typename Visit>
-void forEachList(FlowsOf<LastRunFlow> auto &flow, const Visit &visit) {
+void forEachMember(FlowsOf<LastRunFlow> auto &flow, const Visit &visit) {
+  visit("ops", flow.ops);
   visit("kept", flow.kept);
   visit("held", flow.held);
   visit("reads", flow.reads);
@@ -91,67 +91,48 @@ private:
          {"op", [&] { return ids.readOp(argument.op); }},
          {"cuts",
           [&] { return reader.array([&] { return readCut(argument.cuts.emplace_back()); }); }},
-         {"cut", [&] { return readOpenCut(argument.openCut); }},
+         {"cut", [&] { return readFlows(argument.openCut); }},
          {"set", [&] { return ids.readOps(argument.lastRuns.set); }},
          {"flows",
           [&] {
-            return reader.array(
-                [&] { return readLastRunFlow(argument.lastRuns.flows.emplace_back()); });
+            return reader.array([&] { return readFlows(argument.lastRuns.flows.emplace_back()); });
           }}},
         "an argument");
   }
 
   bool readCut(CutFlow &cut) {
-    return reader.members(
-        {{"scale", cut.scale},
-         {"later", [&] { return ids.readOp(cut.later); }},
-         {"moments", [&] {
-            return reader.array([&] { return readProgramPoint(cut.programPoints.emplace_back()); });
-          }}});
+    return reader.members({{"scale", cut.scale},
+                           {"later", [&] { return ids.readOp(cut.later); }},
+                           {"moments", [&] {
+                              return reader.array(
+                                  [&] { return readFlows(cut.programPoints.emplace_back()); });
+                            }}});
   }
 
-  bool readProgramPoint(ProgramPointFlow &programPoint) {
+  template <typename Flows>
+  bool readFlows(Flows &flows) {
     return reader.object([&](llvm::StringRef key) {
-      if (key == "op")
-        return ids.readOp(programPoint.op);
-      if (key == "price")
-        return reader.integer(programPoint.price);
-      return readList(key, programPoint, programPointKeys);
+      bool isKnown = false, isRead = false;
+      std::string keys;
+      forEachMember(flows, [&](llvm::StringRef name, auto &member) {
+        keys += (keys.empty() ? "" : ", ") + name.str();
+        if (name != key)
+          return;
+        isKnown = true;
+        isRead = read(member);
+      });
+      return isKnown ? isRead : reader.unknownKey(key, keys);
     });
   }
 
-  bool readOpenCut(OpenCutFlow &cut) {
-    return reader.object([&](llvm::StringRef key) {
-      if (key == "op")
-        return ids.readOp(cut.op);
-      if (key == "price")
-        return reader.integer(cut.price);
-      if (key == "scale")
-        return reader.integer(cut.scale);
-      if (key == "repeats")
-        return reader.boolean(cut.repeats);
-      return readList(key, cut, openCutKeys);
-    });
+  bool read(OpIndex &op) { return ids.readOp(op); }
+  bool read(int64_t &number) { return reader.integer(number); }
+  bool read(bool &isSo) { return reader.boolean(isSo); }
+  bool read(std::vector<OpIndex> &ops) { return ids.readOps(ops); }
+  template <typename Flow>
+  bool read(std::vector<Flow> &list) {
+    return reader.array([&] { return readFlow(list.emplace_back()); });
   }
-
-  bool readLastRunFlow(LastRunFlow &flow) {
-    return reader.object([&](llvm::StringRef key) {
-      return key == "ops" ? ids.readOps(flow.ops) : readList(key, flow, lastRunKeys);
-    });
-  }
-
-  template <typename Cut>
-  bool readList(llvm::StringRef key, Cut &cut, llvm::StringRef known) {
-    bool isKnown = false, isRead = false;
-    forEachList(cut, [&](llvm::StringRef name, auto &list) {
-      if (name != key)
-        return;
-      isKnown = true;
-      isRead = reader.array([&] { return readFlow(list.emplace_back()); });
-    });
-    return isKnown ? isRead : reader.unknownKey(key, known);
-  }
-
   bool readFlow(ValueFlow &flow) {
     return reader.elements("[value, amount]", {[&] { return ids.readValue(flow.value); },
                                                [&] { return reader.integer(flow.amount); }});
@@ -204,7 +185,7 @@ private:
       os << ']';
     }
     if (argument->kind == Kind::OpenCut)
-      print(argument->openCut);
+      printFlows(", \"cut\":\n  {", argument->openCut);
     if (argument->kind == Kind::LastRuns)
       print(argument->lastRuns);
     os << '}';
@@ -215,31 +196,16 @@ private:
     if (cut.later >= 0)
       printOp(", \"later\": ", cut.later);
     os << ", \"moments\": [";
-    llvm::interleaveComma(cut.programPoints, os, [&](const ProgramPointFlow &programPoint) {
-      printOp("\n   {\"op\": ", programPoint.op);
-      os << ", \"price\": " << programPoint.price;
-      printLists(programPoint);
-      os << '}';
-    });
+    llvm::interleaveComma(cut.programPoints, os,
+                          [&](const ProgramPointFlow &each) { printFlows("\n   {", each); });
     os << "]}";
-  }
-
-  void print(const OpenCutFlow &cut) {
-    printOp(", \"cut\":\n  {\"op\": ", cut.op);
-    os << ", \"price\": " << cut.price << ", \"scale\": " << cut.scale
-       << ", \"repeats\": " << (cut.repeats ? "true" : "false");
-    printLists(cut);
-    os << '}';
   }
 
   void print(const LastRunArgument &argument) {
     printOps(", \"set\": [", argument.set);
     os << ", \"flows\": [";
-    llvm::interleaveComma(argument.flows, os, [&](const LastRunFlow &flow) {
-      printOps("\n   {\"ops\": [", flow.ops);
-      printLists(flow);
-      os << '}';
-    });
+    llvm::interleaveComma(argument.flows, os,
+                          [&](const LastRunFlow &flow) { printFlows("\n   {", flow); });
     os << ']';
   }
 
@@ -249,15 +215,26 @@ private:
     os << ']';
   }
 
-  template <typename Cut>
-  void printLists(const Cut &cut) {
-    forEachList(cut, [&](llvm::StringRef name, const auto &list) {
-      if (list.empty())
-        return;
-      os << ",\n    \"" << name << "\": [";
-      llvm::interleaveComma(list, os, [&](const auto &flow) { printFlow(flow); });
-      os << ']';
-    });
+  template <typename Flows>
+  void printFlows(llvm::StringRef before, const Flows &flows) {
+    os << before;
+    forEachMember(flows, [&](llvm::StringRef name, const auto &member) { print(name, member); });
+    os << '}';
+  }
+  /// An op, or the ops, come first.
+  void print(llvm::StringRef, OpIndex op) { printOp("\"op\": ", op); }
+  void print(llvm::StringRef, const std::vector<OpIndex> &ops) { printOps("\"ops\": [", ops); }
+  void print(llvm::StringRef name, int64_t number) { os << ", \"" << name << "\": " << number; }
+  void print(llvm::StringRef name, bool isSo) {
+    os << ", \"" << name << "\": " << (isSo ? "true" : "false");
+  }
+  template <typename Flow>
+  void print(llvm::StringRef name, const std::vector<Flow> &list) {
+    if (list.empty())
+      return;
+    os << ",\n    \"" << name << "\": [";
+    llvm::interleaveComma(list, os, [&](const Flow &flow) { printFlow(flow); });
+    os << ']';
   }
 
   void printFlow(const ValueFlow &flow) {
