@@ -3,6 +3,8 @@
 #ifndef LLMMEM_LIB_PLANNING_BUDGET_BISECTTIMES_H
 #define LLMMEM_LIB_PLANNING_BUDGET_BISECTTIMES_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cstdint>
 #include <utility>
 
@@ -29,6 +31,20 @@ TimedPlan bisectTimes(int64_t budget, int64_t under, TimedPlan low, int64_t abov
     (budget < middle ? high : low) = std::move(found);
   }
   return low;
+}
+
+/// Returns the plan of `budget` from `samples`, the highest first, or null where those at most as
+/// large give none. `bestFrom` answers a sample and those below it, and `searchAt` one budget.
+template <typename BestFrom, typename SearchAt>
+auto planWithin(int64_t budget, llvm::ArrayRef<int64_t> samples, int mostHalvings,
+                BestFrom bestFrom, SearchAt searchAt) {
+  const size_t below =
+      llvm::partition_point(samples, [&](int64_t it) { return it > budget; }) - samples.begin();
+  auto low = bestFrom(samples.drop_front(below));
+  if (!low || below == 0)
+    return low;
+  return bisectTimes(budget, samples[below], low, samples[below - 1], searchAt(samples[below - 1]),
+                     mostHalvings, searchAt);
 }
 
 } // namespace llmmem::planning

@@ -127,9 +127,45 @@ std::optional<MicroBatches> llmmem::planning::findMicroBatches(const Graph &grap
 // The problem of one
 //===----------------------------------------------------------------------===//
 
+ProblemPart::ProblemPart(const Graph &graph) : graph(graph), ofValue(graph.numValues(), -1) {
+  part.alignment = graph.problem().alignment;
+}
+
+ValueIndex ProblemPart::valueOf(ValueIndex value) {
+  if (ofValue[value] < 0) {
+    ofValue[value] = static_cast<ValueIndex>(part.values.size());
+    part.values.push_back(graph.problem().values[value]);
+    part.values.back().id = ofValue[value];
+  }
+  return ofValue[value];
+}
+
+ValueIndex ProblemPart::addToken() {
+  ValueIndex token = static_cast<ValueIndex>(part.values.size());
+  part.values.push_back({token, 0, /*resident=*/false, "order"});
+  return token;
+}
+
+Op ProblemPart::copyOf(OpIndex op, llvm::function_ref<bool(ValueIndex)> isNeeded) {
+  const Op &from = graph.op(op);
+  Op to = from;
+  to.id = static_cast<int64_t>(part.ops.size());
+  to.reads.clear();
+  to.writes.clear();
+  to.inPlace.clear();
+  for (ValueIndex value : from.reads)
+    if (ofValue[value] >= 0 || isNeeded(value))
+      to.reads.push_back(valueOf(value));
+  for (ValueIndex value : from.writes)
+    to.writes.push_back(valueOf(value));
+  for (InPlace pair : from.inPlace)
+    if (ofValue[pair.read] >= 0)
+      to.inPlace.push_back({ofValue[pair.write], ofValue[pair.read]});
+  return to;
+}
+
 MicroBatchProblem::MicroBatchProblem(const Graph &graph, const MicroBatches &microBatches)
-    : graph(graph), microBatches(microBatches), ofValue(graph.numValues(), -1) {
-  one.alignment = graph.problem().alignment;
+    : ProblemPart(graph), microBatches(microBatches) {
   findShared();
   addOps();
 }
@@ -145,42 +181,14 @@ void MicroBatchProblem::findShared() {
           shared[writer] = true;
 }
 
-ValueIndex MicroBatchProblem::valueOf(ValueIndex value) {
-  if (ofValue[value] < 0) {
-    ofValue[value] = static_cast<ValueIndex>(one.values.size());
-    one.values.push_back(graph.problem().values[value]);
-    one.values.back().id = ofValue[value];
-  }
-  return ofValue[value];
-}
-
-ValueIndex MicroBatchProblem::addToken() {
-  ValueIndex token = static_cast<ValueIndex>(one.values.size());
-  one.values.push_back({token, 0, /*resident=*/false, "order"});
-  return token;
-}
-
 /// Adds an op. What writes a value is in the problem, or comes between tasks.
 void MicroBatchProblem::addOp(OpIndex op) {
-  const Op &from = graph.op(op);
-  Op to = from;
-  to.id = static_cast<int64_t>(one.ops.size());
-  to.reads.clear();
-  to.writes.clear();
-  to.inPlace.clear();
-  for (ValueIndex value : from.reads)
-    if (ofValue[value] >= 0)
-      to.reads.push_back(ofValue[value]);
-  for (ValueIndex value : from.writes)
-    to.writes.push_back(valueOf(value));
-  for (InPlace pair : from.inPlace)
-    if (ofValue[pair.read] >= 0)
-      to.inPlace.push_back({ofValue[pair.write], ofValue[pair.read]});
+  Op to = copyOf(op, [](ValueIndex) { return false; });
   if (!shared[op]) {
     to.reads.push_back(barrier);
     to.writes.push_back(tokens.emplace_back(addToken()));
   }
-  one.ops.push_back(std::move(to));
+  part.ops.push_back(std::move(to));
   opOf.push_back(op);
 }
 
@@ -191,7 +199,7 @@ void MicroBatchProblem::addBarrier(int32_t task) {
   const OpIndex after = isFirst ? -1 : ops[microBatches.tasks[task] - 1];
   const OpIndex before = isLast ? graph.numOps() : ops[microBatches.tasks[task]];
   Op to;
-  to.id = static_cast<int64_t>(one.ops.size());
+  to.id = static_cast<int64_t>(part.ops.size());
   to.recompute = false;
   to.phase = graph.op(isLast ? ops.back() : before).phase;
   to.name = "between tasks";
@@ -213,7 +221,7 @@ void MicroBatchProblem::addBarrier(int32_t task) {
   }
   barrier = addToken();
   to.writes.push_back(barrier);
-  one.ops.push_back(std::move(to));
+  part.ops.push_back(std::move(to));
   opOf.push_back(-1);
 }
 
@@ -231,9 +239,9 @@ void MicroBatchProblem::addOps() {
 }
 
 Problem MicroBatchProblem::problemWithLess(int64_t bytes) const {
-  Problem less = one;
+  Problem less = part;
   for (size_t op = 0; op < opOf.size(); ++op)
-    if (opOf[op] < 0 && one.ops[op].phase == Phase::Backward) {
+    if (opOf[op] < 0 && part.ops[op].phase == Phase::Backward) {
       less.ops[op].workspace = bytes;
       break;
     }
@@ -243,7 +251,7 @@ Problem MicroBatchProblem::problemWithLess(int64_t bytes) const {
 /// Among the later tasks, one whose blocks had a backward in an earlier task runs what is left of
 /// them.
 Problem MicroBatchProblem::problemOfTasks() const {
-  Problem tasks = one;
+  Problem tasks = part;
   std::set<int64_t> ofEarlier, ofTask; // blocks that had a backward
   bool isLeft = false;
   for (size_t op = 0; op < opOf.size(); ++op) {

@@ -44,13 +44,32 @@ struct MicroBatches {
 /// not alike in costs, sizes, labels and what they read of each other and of what all share.
 std::optional<MicroBatches> findMicroBatches(const Graph &graph);
 
-/// The problem of the first micro-batch, and what its schedules mean for all.
-class MicroBatchProblem {
+/// A problem that has some ops and values of a larger one.
+class ProblemPart {
+public:
+  explicit ProblemPart(const Graph &graph);
+
+  const Problem &problem() const { return part; }
+
+protected:
+  /// Returns the value of the part that stands for `value`, which is added where it is missing.
+  ValueIndex valueOf(ValueIndex value);
+  /// Adds a value without bytes, which orders ops.
+  ValueIndex addToken();
+  /// Returns a copy of an op. It reads what the part has, and of the rest what `isNeeded` names.
+  Op copyOf(OpIndex op, llvm::function_ref<bool(ValueIndex)> isNeeded);
+
+  const Graph &graph;
+  Problem part;
+  std::vector<ValueIndex> ofValue; // per value of the whole problem, -1 where there is none
+};
+
+/// The problem of the first micro-batch, and what its schedules mean for all. It has no resident
+/// values and no budget.
+class MicroBatchProblem : public ProblemPart {
 public:
   MicroBatchProblem(const Graph &graph, const MicroBatches &microBatches);
 
-  /// Returns the problem, which has no resident values and no budget.
-  const Problem &problem() const { return one; }
   /// Returns the same problem with a workspace of `bytes` between the forward and the backward, so
   /// that a schedule holds the less there. What several micro-batches in flight hold between the
   /// two counts several times, and what one holds while it runs counts once.
@@ -74,19 +93,14 @@ private:
   void addOps();
   void addBarrier(int32_t task);
   void addOp(OpIndex op);
-  ValueIndex valueOf(ValueIndex value);
-  ValueIndex addToken();
   std::vector<std::vector<OpIndex>> splitByTasks(llvm::ArrayRef<OpIndex> steps) const;
   bool isSchedule(llvm::ArrayRef<OpIndex> steps) const;
 
-  const Graph &graph;
   const MicroBatches &microBatches;
-  Problem one;
-  std::vector<OpIndex> opOf;       // per op of the problem of one; -1 for what comes between tasks
-  std::vector<bool> shared;        // per op of the whole problem
-  std::vector<ValueIndex> ofValue; // per value of the whole problem, -1 where there is none
-  std::vector<ValueIndex> tokens;  // tokens of the task that is being added
-  ValueIndex barrier = -1;         // the token of the last op between tasks
+  std::vector<OpIndex> opOf;      // per op of the problem of one; -1 for what comes between tasks
+  std::vector<bool> shared;       // per op of the whole problem
+  std::vector<ValueIndex> tokens; // tokens of the task that is being added
+  ValueIndex barrier = -1;        // the token of the last op between tasks
 };
 
 } // namespace llmmem::planning

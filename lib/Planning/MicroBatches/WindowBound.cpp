@@ -11,98 +11,64 @@ using namespace llmmem::planning;
 namespace {
 /// The problem of one program point and its window: the ops that first ran since the point before,
 /// the point's own op, and of the later ops those that read values of the window.
-class Window {
+class Window : public ProblemPart {
 public:
   Window(const Graph &graph, OpIndex programPoint, const std::vector<bool> &earlier);
 
-  const Problem &problem() const { return made; }
-  OpIndex programPoint() const { return programPointOfMade; }
+  OpIndex programPoint() const { return programPointOfPart; }
 
 private:
-  ValueIndex valueOf(ValueIndex value);
-  ValueIndex addToken();
   void addOp(OpIndex op, bool isProgramPoint);
   void addReader(OpIndex op, ValueIndex token);
 
-  const Graph &graph;
-  Problem made;
-  OpIndex programPointOfMade = -1;
-  std::vector<ValueIndex> ofValue;
+  OpIndex programPointOfPart = -1;
 };
 } // namespace
-
-ValueIndex Window::valueOf(ValueIndex value) {
-  if (ofValue[value] < 0) {
-    ofValue[value] = static_cast<ValueIndex>(made.values.size());
-    made.values.push_back(graph.problem().values[value]);
-    made.values.back().id = ofValue[value];
-  }
-  return ofValue[value];
-}
-
-ValueIndex Window::addToken() {
-  ValueIndex token = static_cast<ValueIndex>(made.values.size());
-  made.values.push_back({token, 0, /*resident=*/false, "order"});
-  return token;
-}
 
 /// Adds an op. An op of the window reads what the window wrote; what is older costs nothing. The
 /// program point holds all that it reads.
 void Window::addOp(OpIndex op, bool isProgramPoint) {
-  const Op &from = graph.op(op);
-  Op to = from;
-  to.id = static_cast<int64_t>(made.ops.size());
-  to.reads.clear();
-  to.writes.clear();
-  to.inPlace.clear();
-  for (ValueIndex value : from.reads)
-    if (ofValue[value] >= 0 || (isProgramPoint && !graph.problem().values[value].resident))
-      to.reads.push_back(valueOf(value));
-  for (ValueIndex value : from.writes)
-    to.writes.push_back(valueOf(value));
-  for (InPlace pair : from.inPlace)
-    if (ofValue[pair.read] >= 0)
-      to.inPlace.push_back({ofValue[pair.write], ofValue[pair.read]});
-  made.ops.push_back(std::move(to));
+  part.ops.push_back(copyOf(op, [&](ValueIndex value) {
+    return isProgramPoint && !graph.problem().values[value].resident;
+  }));
 }
 
 void Window::addReader(OpIndex op, ValueIndex token) {
   Op to;
-  to.id = static_cast<int64_t>(made.ops.size());
+  to.id = static_cast<int64_t>(part.ops.size());
   for (ValueIndex value : graph.op(op).reads)
     if (ofValue[value] >= 0 && graph.bytes(value) > 0)
       to.reads.push_back(ofValue[value]);
   if (to.reads.empty())
     return;
   to.reads.push_back(token);
-  made.ops.push_back(std::move(to));
+  part.ops.push_back(std::move(to));
 }
 
 Window::Window(const Graph &graph, OpIndex programPoint, const std::vector<bool> &earlier)
-    : graph(graph), ofValue(graph.numValues(), -1) {
+    : ProblemPart(graph) {
   std::vector<bool> before(graph.numOps(), false), after(graph.numOps(), false);
   markAncestors(graph, programPoint, before);
   markDescendants(graph, programPoint, after);
-  made.alignment = graph.problem().alignment;
-  made.budget = graph.problem().budget;
-  made.values.push_back({0, graph.residentBytes(), /*resident=*/true, "resident"});
+  part.budget = graph.problem().budget;
+  part.values.push_back({0, graph.residentBytes(), /*resident=*/true, "resident"});
   std::vector<ValueIndex> tokens;
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (before[op] && !earlier[op]) {
       addOp(op, /*isProgramPoint=*/false);
-      made.ops.back().writes.push_back(tokens.emplace_back(addToken()));
+      part.ops.back().writes.push_back(tokens.emplace_back(addToken()));
     }
   addOp(programPoint, /*isProgramPoint=*/true);
-  programPointOfMade = static_cast<OpIndex>(made.ops.size()) - 1;
-  llvm::append_range(made.ops.back().reads, tokens);
+  programPointOfPart = static_cast<OpIndex>(part.ops.size()) - 1;
+  llvm::append_range(part.ops.back().reads, tokens);
   const ValueIndex orderToken = addToken();
-  made.ops.back().writes.push_back(orderToken);
+  part.ops.back().writes.push_back(orderToken);
   for (OpIndex op = 0; op < graph.numOps(); ++op)
     if (after[op])
       addReader(op, orderToken);
   for (ValueIndex value : graph.problem().keep)
     if (ofValue[value] >= 0)
-      made.keep.push_back(ofValue[value]);
+      part.keep.push_back(ofValue[value]);
 }
 
 namespace {

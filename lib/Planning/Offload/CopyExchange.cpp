@@ -100,6 +100,14 @@ std::optional<CopySearch::CopyCandidate> CopySearch::shortestOf(std::vector<OpIn
   return best;
 }
 
+/// Takes the shortest of these steps in place of `candidate` where that is shorter still.
+bool CopySearch::shorten(CopyCandidate &candidate, std::vector<OpIndex> steps) {
+  std::optional<CopyCandidate> other = shortestOf(std::move(steps), candidate.order.time - 1);
+  if (other)
+    candidate = std::move(*other);
+  return other.has_value();
+}
+
 /// Recomputes the value of one idle interval instead of copying it. Values whose copies take the
 /// longest are tried first.
 bool CopySearch::runAgain(CopyCandidate &candidate) {
@@ -125,11 +133,8 @@ bool CopySearch::runAgain(CopyCandidate &candidate) {
       triedBefore = *again;
       std::vector<OpIndex> longer = steps;
       longer.insert(longer.begin() + interval.back, again->begin(), again->end());
-      std::optional<CopyCandidate> other = shortestOf(std::move(longer), candidate.order.time - 1);
-      if (!other)
-        continue;
-      candidate = std::move(*other);
-      return true;
+      if (shorten(candidate, std::move(longer)))
+        return true;
     }
   }
   return false;
@@ -151,11 +156,8 @@ bool CopySearch::copyInstead(CopyCandidate &candidate) {
       return false;
     std::vector<OpIndex> shorter = steps;
     shorter.erase(shorter.begin() + step);
-    std::optional<CopyCandidate> other = shortestOf(std::move(shorter), candidate.order.time - 1);
-    if (!other)
-      continue;
-    candidate = std::move(*other);
-    return true;
+    if (shorten(candidate, std::move(shorter)))
+      return true;
   }
   return false;
 }

@@ -60,6 +60,7 @@ private:
   /// Returns the longest time that `keep` still keeps.
   int64_t mostKept() const;
   std::optional<CopyCandidate> shortestOf(std::vector<OpIndex> steps, int64_t mostTime = INT64_MAX);
+  bool shorten(CopyCandidate &candidate, std::vector<OpIndex> steps);
   bool runAgain(CopyCandidate &candidate);
   bool copyInstead(CopyCandidate &candidate);
   void exchangeAll(Exchanges exchanges);

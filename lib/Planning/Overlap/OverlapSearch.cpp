@@ -229,17 +229,11 @@ TimedPlan OverlapSearch::bestFrom(llvm::ArrayRef<int64_t> samples) {
 /// Between two samples the answer is bisected as in Frontier.h, and each plan is used only if its
 /// time lies between those of both ends.
 TimedPlan OverlapSearch::within(int64_t budget) {
-  const std::vector<int64_t> all = samples();
-  const size_t below =
-      llvm::partition_point(all, [&](int64_t it) { return it > budget; }) - all.begin();
-  TimedPlan low = bestFrom(llvm::ArrayRef(all).drop_front(below));
-  if (!low)
-    return searchAt(budget);
-  if (below == 0)
-    return low;
-  constexpr int mostHalvings = 4;
-  return bisectTimes(budget, all[below], low, all[below - 1], searchAt(all[below - 1]),
-                     mostHalvings, [&](int64_t middle) { return searchAt(middle); });
+  TimedPlan found = planWithin(
+      budget, samples(), /*mostHalvings=*/4,
+      [&](llvm::ArrayRef<int64_t> below) { return bestFrom(below); },
+      [&](int64_t middle) { return searchAt(middle); });
+  return found ? found : searchAt(budget);
 }
 
 void OverlapSearch::certify(Plan &plan) {

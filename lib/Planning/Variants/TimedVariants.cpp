@@ -100,15 +100,10 @@ TimedPlan TimedSearch::bestFrom(llvm::ArrayRef<int64_t> samples) {
 }
 
 TimedPlan TimedSearch::within(int64_t budget) {
-  const std::vector<int64_t> all = samples();
-  const size_t below =
-      llvm::partition_point(all, [&](int64_t it) { return it > budget; }) - all.begin();
-  TimedPlan low = bestFrom(llvm::ArrayRef(all).drop_front(below));
-  if (!low || below == 0)
-    return low;
-  constexpr int mostHalvings = 6;
-  return bisectTimes(budget, all[below], low, all[below - 1], searchAt(all[below - 1]),
-                     mostHalvings, [&](int64_t middle) { return searchAt(middle); });
+  return planWithin(
+      budget, samples(), /*mostHalvings=*/6,
+      [&](llvm::ArrayRef<int64_t> below) { return bestFrom(below); },
+      [&](int64_t middle) { return searchAt(middle); });
 }
 
 ProblemVariantPlan TimedSearch::certified(int64_t budget) {
