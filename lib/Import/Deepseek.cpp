@@ -118,12 +118,11 @@ static void readRouterOfV2(ConfigReader &config, ExpertParts &experts) {
 }
 
 /// Reads DeepSeek-V2 and V2-Lite (DeepSeek-AI 2024).
-std::unique_ptr<Model> llmmem::importer::readDeepseekV2(ConfigReader &config,
-                                                        const ImportOptions &options) {
+DecoderParts llmmem::importer::readDeepseekV2(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts =
       readDeepseekKeys(config, options, {.factor = 1.0, .denseLayers = 0, .sharedExperts = 2});
   readRouterOfV2(config, parts.experts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 void llmmem::importer::readLogisticRouter(ConfigReader &config, ExpertParts &experts,
@@ -155,9 +154,8 @@ static DecoderParts readDeepseekV3Keys(ConfigReader &config, const ImportOptions
 }
 
 /// Reads DeepSeek-V3 and R1 (DeepSeek-AI 2024), and Kimi-K2 (Moonshot AI 2025).
-std::unique_ptr<Model> llmmem::importer::readDeepseekV3(ConfigReader &config,
-                                                        const ImportOptions &options) {
-  return makeDecoder(readDeepseekV3Keys(config, options));
+DecoderParts llmmem::importer::readDeepseekV3(ConfigReader &config, const ImportOptions &options) {
+  return readDeepseekV3Keys(config, options);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,17 +200,15 @@ static void readIndexer(ConfigReader &config, DecoderParts &parts, int64_t heads
 }
 
 /// Reads DeepSeek-V3.2 (DeepSeek-AI 2025): DeepSeek-V3 with an indexer in each layer.
-std::unique_ptr<Model> llmmem::importer::readDeepseekV32(ConfigReader &config,
-                                                         const ImportOptions &options) {
+DecoderParts llmmem::importer::readDeepseekV32(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readDeepseekV3Keys(config, options);
   readIndexer(config, parts, 64);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads GLM-5 (Z.ai 2026): DeepSeek-V3.2 with one group of experts, and layers that share what
 /// the indexer of an earlier one has chosen.
-std::unique_ptr<Model> llmmem::importer::readGlmMoeDsa(ConfigReader &config,
-                                                       const ImportOptions &options) {
+DecoderParts llmmem::importer::readGlmMoeDsa(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readDeepseekV3Keys(config, options, 1);
   readIndexer(config, parts, 32);
   for (StringRef key : {"index_topk_freq", "index_topk_pattern"})
@@ -221,12 +217,11 @@ std::unique_ptr<Model> llmmem::importer::readGlmMoeDsa(ConfigReader &config,
                   " says which layers have an indexer; only 'indexer_types' is supported");
   config.dismiss({"head_dim", "qk_head_dim", "index_skip_topk_offset", "indexer_rope_interleave",
                   "index_share_for_mtp_iteration", "moe_router_dtype"});
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads GLM-4.7-Flash (Z.ai 2025): DeepSeek-V3 with one group of experts.
-std::unique_ptr<Model> llmmem::importer::readGlm4MoeLite(ConfigReader &config,
-                                                         const ImportOptions &options) {
+DecoderParts llmmem::importer::readGlm4MoeLite(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts =
       readDeepseekKeys(config, options, {.factor = 1.8, .denseLayers = 1, .sharedExperts = 1});
   // The public library overrides it.
@@ -234,5 +229,5 @@ std::unique_ptr<Model> llmmem::importer::readGlm4MoeLite(ConfigReader &config,
   parts.attention.rotary.interleaved = config.flagOr("rope_interleave", true);
   readLogisticRouter(config, parts.experts, 1);
   parts.furtherTokens = config.countOr("num_nextn_predict_layers", 0);
-  return makeDecoder(std::move(parts));
+  return parts;
 }

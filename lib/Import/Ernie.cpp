@@ -6,7 +6,7 @@ using namespace llmmem::importer;
 
 /// This is Llama whose rotary positions turn neighbouring elements, with biases everywhere or
 /// nowhere. The public library drops out nothing.
-static DecoderParts readErnieParts(ConfigReader &config, const ImportOptions &options) {
+DecoderParts llmmem::importer::readErnie(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts =
       readLlamaKeys(config, options, {.kvHeadsOr = true, .thetaOr = 5e5, .tiedOr = true});
   const bool bias = config.flagOr("use_bias", false);
@@ -17,11 +17,6 @@ static DecoderParts readErnieParts(ConfigReader &config, const ImportOptions &op
   parts.attention.dropout = 0;
   parts.attention.rotary.interleaved = true;
   return parts;
-}
-
-std::unique_ptr<Model> llmmem::importer::readErnie(ConfigReader &config,
-                                                   const ImportOptions &options) {
-  return makeDecoder(readErnieParts(config, options));
 }
 
 /// Reads which layers have experts: one in every `moe_layer_interval`, from the first index to the
@@ -38,14 +33,13 @@ static void readLayersOfExperts(ConfigReader &config, DecoderParts &parts) {
 }
 
 /// Experts are chosen by the softmax and a bias that no gradient trains.
-std::unique_ptr<Model> llmmem::importer::readErnieMoe(ConfigReader &config,
-                                                      const ImportOptions &options) {
-  DecoderParts parts = readErnieParts(config, options);
+DecoderParts llmmem::importer::readErnieMoe(ConfigReader &config, const ImportOptions &options) {
+  DecoderParts parts = readErnie(config, options);
   parts.experts = readExperts(config, {.count = "moe_num_experts", .chosen = "moe_k"});
   parts.experts.biasOfChoice = "mlp.moe_statics.e_score_correction_bias";
   readLayersOfExperts(config, parts);
   if (int64_t shared = config.countOr("moe_num_shared_experts", 2))
     parts.experts.shared = sharedExperts(parts, shared);
   config.dismiss({"moe_norm_min"});
-  return makeDecoder(std::move(parts));
+  return parts;
 }

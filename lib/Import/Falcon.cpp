@@ -23,8 +23,7 @@ static void readBlock(ConfigReader &config, BlockParts &block, bool isNew) {
   }
 }
 
-std::unique_ptr<Model> llmmem::importer::readFalcon(ConfigReader &config,
-                                                    const ImportOptions &options) {
+DecoderParts llmmem::importer::readFalcon(ConfigReader &config, const ImportOptions &options) {
   KeyNames names;
   names.norm = NormStyle::Kind::Layer;
   names.eps = "layer_norm_epsilon";
@@ -54,5 +53,5 @@ std::unique_ptr<Model> llmmem::importer::readFalcon(ConfigReader &config,
                 " is above 0; nothing else than 0 is supported");
   parts.embedding = "transformer.word_embeddings";
   parts.finalNorm = "transformer.ln_f";
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -1,6 +1,6 @@
 //===- Families.cpp - The table of families --------------------------------===//
 
-#include "llmmem/Import/Model.h"
+#include "DecoderParts.h"
 
 using namespace llmmem::importer;
 
@@ -8,11 +8,17 @@ Model::~Model() = default;
 
 void Model::nameAsTextPart(const TextNames &) {}
 
+template <DecoderParts (*read)(ConfigReader &, const ImportOptions &)>
+static std::unique_ptr<Model> readDecoder(ConfigReader &config, const ImportOptions &options) {
+  return makeDecoder(read(config, options));
+}
+
 #define ROW(modelType, reader) {#modelType, read##reader},
 
 llvm::ArrayRef<Family> llmmem::importer::families() {
   static const Family table[] = {
 #define FAMILY(modelType, reader) ROW(modelType, reader)
+#define DECODER(modelType, reader) {#modelType, readDecoder<read##reader>},
 #define COUNTED(modelType, reader)
 #include "llmmem/Import/Families.def"
   };
@@ -22,6 +28,7 @@ llvm::ArrayRef<Family> llmmem::importer::families() {
 llvm::ArrayRef<Family> llmmem::importer::countedFamilies() {
   static const Family table[] = {
 #define FAMILY(modelType, reader)
+#define DECODER(modelType, reader)
 #define COUNTED(modelType, reader) ROW(modelType, reader)
 #include "llmmem/Import/Families.def"
   };

@@ -20,13 +20,12 @@ static DecoderParts readGemmaKeys(ConfigReader &config, const ImportOptions &opt
 }
 
 /// Reads Gemma (Gemma team 2024).
-std::unique_ptr<Model> llmmem::importer::readGemma(ConfigReader &config,
-                                                   const ImportOptions &options) {
+DecoderParts llmmem::importer::readGemma(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readGemmaKeys(config, options, {});
   // The first files say "gelu" and mean the tanh approximation, which the public library uses, too.
   if (parts.mlp.activation == MlpParts::Activation::GeluExact)
     parts.mlp.activation = MlpParts::Activation::GeluTanh;
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Adds what versions 2 and 3 have: norms after the branches as well, a scale of scores, caps, and
@@ -46,20 +45,18 @@ static DecoderParts readGemma2Keys(ConfigReader &config, const ImportOptions &op
 
 /// Reads Gemma 2 (Gemma team 2024). Every other layer has a window, and scores and logits are
 /// capped.
-std::unique_ptr<Model> llmmem::importer::readGemma2(ConfigReader &config,
-                                                    const ImportOptions &options) {
+DecoderParts llmmem::importer::readGemma2(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readGemma2Keys(config, options, {});
   parts.attention.softcap = config.positiveRealOrNone("attn_logit_softcapping", 50.0);
   parts.softcap = config.positiveRealOrNone("final_logit_softcapping", 30.0);
   parts.attention.hasWindow = [](int64_t layer) { return layer % 2 == 0; };
   readLayerTypes(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads Gemma 3, text alone (Gemma team 2025). Five layers with a window precede one without.
 /// Queries and keys are normalised per head.
-std::unique_ptr<Model> llmmem::importer::readGemma3Text(ConfigReader &config,
-                                                        const ImportOptions &options) {
+DecoderParts llmmem::importer::readGemma3Text(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readGemma2Keys(config, options, {.rotaryByLayerType = true});
   readRotaryByLayerType(config, options, parts, 1e6,
                         config.positiveRealOr("rope_local_base_freq", 1e4));
@@ -74,5 +71,5 @@ std::unique_ptr<Model> llmmem::importer::readGemma3Text(ConfigReader &config,
     pattern = config.optionalPositive(key).value_or(pattern);
   parts.attention.hasWindow = [pattern](int64_t layer) { return (layer + 1) % pattern != 0; };
   readLayerTypes(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -6,8 +6,7 @@ using namespace llmmem::importer;
 
 /// Half of each head turns. After an MLP in the first layers experts are chosen as in DeepSeek-V3,
 /// next to a shared one.
-std::unique_ptr<Model> llmmem::importer::readGlm4Moe(ConfigReader &config,
-                                                     const ImportOptions &options) {
+DecoderParts llmmem::importer::readGlm4Moe(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.rotaryFractionOr = 0.5});
   setInputBias(parts.attention, config.flagOr("attention_bias", false));
   if (config.flagOr("use_qk_norm", false)) {
@@ -22,5 +21,5 @@ std::unique_ptr<Model> llmmem::importer::readGlm4Moe(ConfigReader &config,
   parts.experts.shared =
       sharedExperts(parts, config.optionalPositive("n_shared_experts").value_or(1));
   parts.furtherTokens = config.countOr("num_nextn_predict_layers", 0);
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -6,8 +6,7 @@ using namespace llmmem::importer;
 
 /// Attention and MLP are parallel, each after a layer norm. Queries, keys and values come from one
 /// projection, head after head.
-std::unique_ptr<Model> llmmem::importer::readGptNeoX(ConfigReader &config,
-                                                     const ImportOptions &options) {
+DecoderParts llmmem::importer::readGptNeoX(ConfigReader &config, const ImportOptions &options) {
   KeyNames names;
   names.norm = NormStyle::Kind::Layer;
   names.eps = "layer_norm_eps";
@@ -31,5 +30,5 @@ std::unique_ptr<Model> llmmem::importer::readGptNeoX(ConfigReader &config,
   parts.embedding = "gpt_neox.embed_in";
   parts.finalNorm = "gpt_neox.final_layer_norm";
   parts.head.module = "embed_out";
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -15,8 +15,7 @@ static void readJoinedExperts(ConfigReader &config, DecoderParts &parts) {
 
 /// Has sinks, a window in every other layer from the first on, and experts with biases and a
 /// clamped gate in every layer.
-std::unique_ptr<Model> llmmem::importer::readGptOss(ConfigReader &config,
-                                                    const ImportOptions &options) {
+DecoderParts llmmem::importer::readGptOss(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.thetaOr = 150000});
   parts.attention.sinks = "self_attn.sinks";
   bool bias = config.flagOr("attention_bias", true);
@@ -26,5 +25,5 @@ std::unique_ptr<Model> llmmem::importer::readGptOss(ConfigReader &config,
   parts.attention.hasWindow = [](int64_t layer) { return layer % 2 == 0; };
   readLayerTypes(config, parts);
   readJoinedExperts(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -17,14 +17,13 @@ static DecoderParts readGraniteParts(ConfigReader &config, const ImportOptions &
   return parts;
 }
 
-std::unique_ptr<Model> llmmem::importer::readGranite(ConfigReader &config,
-                                                     const ImportOptions &options) {
+DecoderParts llmmem::importer::readGranite(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readGraniteParts(config, options);
   setBias(parts.mlp, config.flagOr("mlp_bias", false));
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
-static DecoderParts readGraniteMoeParts(ConfigReader &config, const ImportOptions &options) {
+DecoderParts llmmem::importer::readGraniteMoe(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readGraniteParts(config, options);
   parts.experts = readExperts(config, {.count = "num_local_experts", .inner = "intermediate_size"});
   parts.experts.router.module = "block_sparse_moe.router.layer";
@@ -35,15 +34,10 @@ static DecoderParts readGraniteMoeParts(ConfigReader &config, const ImportOption
   return parts;
 }
 
-std::unique_ptr<Model> llmmem::importer::readGraniteMoe(ConfigReader &config,
-                                                        const ImportOptions &options) {
-  return makeDecoder(readGraniteMoeParts(config, options));
-}
-
 /// Adds an expert that every token goes through.
-std::unique_ptr<Model> llmmem::importer::readGraniteMoeShared(ConfigReader &config,
-                                                              const ImportOptions &options) {
-  DecoderParts parts = readGraniteMoeParts(config, options);
+DecoderParts llmmem::importer::readGraniteMoeShared(ConfigReader &config,
+                                                    const ImportOptions &options) {
+  DecoderParts parts = readGraniteMoe(config, options);
   if (int64_t inner = config.countOr("shared_intermediate_size", 0)) {
     MlpParts shared = parts.mlp;
     shared.inner = inner;
@@ -52,5 +46,5 @@ std::unique_ptr<Model> llmmem::importer::readGraniteMoeShared(ConfigReader &conf
     shared.down.module = "shared_mlp.output_linear";
     parts.experts.shared = shared;
   }
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -35,8 +35,7 @@ static std::vector<bool> readConvolutions(ConfigReader &config, int64_t layers) 
 
 /// Most layers have a short convolution between two gates in place of attention. Queries and keys
 /// are normalised per head.
-std::unique_ptr<Model> llmmem::importer::readLfm2(ConfigReader &config,
-                                                  const ImportOptions &options) {
+DecoderParts llmmem::importer::readLfm2(ConfigReader &config, const ImportOptions &options) {
   const bool tied = config.flagOr("tie_embedding", true);
   DecoderParts parts = readLlamaKeys(
       config, options, {.eps = "norm_eps", .activationOr = "silu", .thetaOr = 1e6, .tiedOr = tied});
@@ -66,5 +65,5 @@ std::unique_ptr<Model> llmmem::importer::readLfm2(ConfigReader &config,
   config.dismiss({"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale",
                   "block_use_swiglu", "block_use_xavier_init", "conv_dim", "conv_dim_out",
                   "conv_use_xavier_init", "num_heads", "use_pos_enc"});
-  return makeDecoder(std::move(parts));
+  return parts;
 }

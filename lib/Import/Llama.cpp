@@ -16,15 +16,13 @@ static DecoderParts readLlamaParts(ConfigReader &config, const ImportOptions &op
 }
 
 /// Reads Llama 2 and 3 (Touvron et al. 2023).
-std::unique_ptr<Model> llmmem::importer::readLlama(ConfigReader &config,
-                                                   const ImportOptions &options) {
-  return makeDecoder(readLlamaParts(config, options));
+DecoderParts llmmem::importer::readLlama(ConfigReader &config, const ImportOptions &options) {
+  return readLlamaParts(config, options);
 }
 
 /// Reads SmolLM3 (Bakouch et al. 2025). Every fourth layer has no positions, and it alone may have
 /// a window.
-std::unique_ptr<Model> llmmem::importer::readSmolLm3(ConfigReader &config,
-                                                     const ImportOptions &options) {
+DecoderParts llmmem::importer::readSmolLm3(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaParts(config, options, {.thetaOr = 2e6, .tiedOr = true});
   readLayersWithoutPositions(config, parts, 4);
   const bool isWindowed = config.flagOr("use_sliding_window", false);
@@ -38,12 +36,11 @@ std::unique_ptr<Model> llmmem::importer::readSmolLm3(ConfigReader &config,
     config.dismiss({"sliding_window"});
   }
   readLayerTypes(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads Seed-OSS (ByteDance 2025), whose attention has biases before it and perhaps after it.
-std::unique_ptr<Model> llmmem::importer::readSeedOss(ConfigReader &config,
-                                                     const ImportOptions &options) {
+DecoderParts llmmem::importer::readSeedOss(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true});
   parts.attention.dropout = readDropout(config, options, "attention_dropout", 0.1);
   parts.attention.outputDropout = parts.mlp.outputDropout =
@@ -51,5 +48,5 @@ std::unique_ptr<Model> llmmem::importer::readSeedOss(ConfigReader &config,
   setInputBias(parts.attention, config.flagOr("attention_bias", true));
   parts.attention.output.bias = config.flagOr("attention_out_bias", false);
   setBias(parts.mlp, config.flagOr("mlp_bias", false));
-  return makeDecoder(std::move(parts));
+  return parts;
 }

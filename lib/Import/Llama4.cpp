@@ -49,8 +49,7 @@ static void readLongContext(ConfigReader &config, DecoderParts &parts) {
                   ", expected chunked_attention of those with positions alone");
 }
 
-std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,
-                                                        const ImportOptions &options) {
+DecoderParts llmmem::importer::readLlama4Text(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true, .thetaOr = 5e5});
   parts.attention.rotary.interleaved = true;
   parts.attention.output.bias = config.flagOr("attention_bias", false);
@@ -60,5 +59,5 @@ std::unique_ptr<Model> llmmem::importer::readLlama4Text(ConfigReader &config,
   readLayersWithoutPositions(config, parts, 4);
   readLlama4Experts(config, options, parts);
   readLongContext(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }

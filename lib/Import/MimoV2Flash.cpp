@@ -78,8 +78,7 @@ static void readRotaries(ConfigReader &config, const ImportOptions &options, Dec
       rotary->elements = static_cast<int64_t>(static_cast<double>(attention.headSize) * fraction);
 }
 
-std::unique_ptr<Model> llmmem::importer::readMimoV2Flash(ConfigReader &config,
-                                                         const ImportOptions &options) {
+DecoderParts llmmem::importer::readMimoV2Flash(ConfigReader &config, const ImportOptions &options) {
   const StringRef eps = config.has("layernorm_epsilon") ? "layernorm_epsilon" : "rms_norm_eps";
   DecoderParts parts = readLlamaKeys(config, options, {.eps = eps, .rotaryByLayerType = true});
   readWindows(config, parts);
@@ -96,5 +95,5 @@ std::unique_ptr<Model> llmmem::importer::readMimoV2Flash(ConfigReader &config,
     parts.experts.hasExperts = [sparse](int64_t layer) {
       return sparse[layer % static_cast<int64_t>(sparse.size())] != 0;
     };
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -6,8 +6,7 @@ using namespace llmmem::importer;
 
 /// Whole rows of queries and of keys are normalised, part of a head turns, and every layer has
 /// experts, which are chosen by logistic scores and a bias.
-std::unique_ptr<Model> llmmem::importer::readMiniMaxM2(ConfigReader &config,
-                                                       const ImportOptions &options) {
+DecoderParts llmmem::importer::readMiniMaxM2(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts =
       readLlamaKeys(config, options, {.thetaOr = 5e6, .rotaryElements = "rotary_dim"});
   config.onlyFlag("use_qk_norm", true);
@@ -29,5 +28,5 @@ std::unique_ptr<Model> llmmem::importer::readMiniMaxM2(ConfigReader &config,
   else
     config.dismiss({"num_mtp_modules"});
   config.dismiss({"mtp_transformer_layers"});
-  return makeDecoder(std::move(parts));
+  return parts;
 }

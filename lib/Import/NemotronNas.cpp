@@ -73,8 +73,7 @@ static SearchedLayer readLayer(ConfigReader &config, const llvm::json::Object &o
   return own;
 }
 
-std::unique_ptr<Model> llmmem::importer::readNemotronNas(ConfigReader &config,
-                                                         const ImportOptions &options) {
+DecoderParts llmmem::importer::readNemotronNas(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.innerOr = 1, .kvHeadsOr = true});
   parts.attention.output.bias = config.flagOr("attention_bias", false);
   setInputBias(parts.attention, parts.attention.output.bias);
@@ -96,5 +95,5 @@ std::unique_ptr<Model> llmmem::importer::readNemotronNas(ConfigReader &config,
     own.attention.kvHeads = searched.kvHeads;
     own.mlp.inner = searched.inner;
   };
-  return makeDecoder(std::move(parts));
+  return parts;
 }

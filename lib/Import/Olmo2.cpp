@@ -26,21 +26,19 @@ static DecoderParts readOlmoParts(ConfigReader &config, const ImportOptions &opt
 }
 
 /// Reads OLMo 2 (OLMo team 2024).
-std::unique_ptr<Model> llmmem::importer::readOlmo2(ConfigReader &config,
-                                                   const ImportOptions &options) {
-  return makeDecoder(readOlmoParts(config, options));
+DecoderParts llmmem::importer::readOlmo2(ConfigReader &config, const ImportOptions &options) {
+  return readOlmoParts(config, options);
 }
 
 /// Reads OLMo 3 (OLMo team 2025): OLMo 2 with a window in three of four layers, whose rotary
 /// positions are not stretched.
-std::unique_ptr<Model> llmmem::importer::readOlmo3(ConfigReader &config,
-                                                   const ImportOptions &options) {
+DecoderParts llmmem::importer::readOlmo3(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readOlmoParts(config, options, {.rotaryByLayerType = true});
   readRotaryByLayerType(config, options, parts, 5e5);
   parts.attention.window = config.optionalPositive("sliding_window").value_or(4096);
   parts.attention.hasWindow = [](int64_t layer) { return (layer + 1) % 4 != 0; };
   readLayerTypes(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads which layers have a window where `layer_types` does not say so: "LLLG" and 4 say that
@@ -65,8 +63,7 @@ static void readWindowPattern(ConfigReader &config, DecoderParts &parts) {
 
 /// Reads EXAONE 4 (LG AI Research 2025). Queries and keys are normalised per head. Where some
 /// layers have a window, the others have no positions.
-std::unique_ptr<Model> llmmem::importer::readExaone4(ConfigReader &config,
-                                                     const ImportOptions &options) {
+DecoderParts llmmem::importer::readExaone4(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
   normalizeAfterBranches(parts);
   parts.attention.normsHeads = true;
@@ -81,5 +78,5 @@ std::unique_ptr<Model> llmmem::importer::readExaone4(ConfigReader &config,
   for (llvm::StringRef key : {"num_nextn_predict_layers", "_num_mtp_layers"})
     parts.furtherTokens = std::max(parts.furtherTokens, config.countOr(key, 0));
   config.dismiss({"mtp_loss_scaling_factor", "mtp_share_layers"});
-  return makeDecoder(std::move(parts));
+  return parts;
 }

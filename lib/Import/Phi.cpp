@@ -6,8 +6,7 @@ using namespace llmmem::importer;
 
 /// Reads Phi-1, Phi-1.5 and Phi-2 (Gunasekar et al. 2023). Attention and MLP are parallel, after
 /// one layer norm. There are biases everywhere, the head included.
-std::unique_ptr<Model> llmmem::importer::readPhi(ConfigReader &config,
-                                                 const ImportOptions &options) {
+DecoderParts llmmem::importer::readPhi(ConfigReader &config, const ImportOptions &options) {
   KeyNames names;
   names.norm = NormStyle::Kind::Layer;
   names.eps = "layer_norm_eps";
@@ -31,13 +30,12 @@ std::unique_ptr<Model> llmmem::importer::readPhi(ConfigReader &config,
     config.fail("key " + config.quoted("tie_word_embeddings") +
                 " is true, expected false: a tied head with a bias is not "
                 "supported");
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads Phi-3 and Phi-4 (Abdin et al. 2024). There is one projection for queries, keys and values,
 /// and one for the gate and what it gates.
-std::unique_ptr<Model> llmmem::importer::readPhi3(ConfigReader &config,
-                                                  const ImportOptions &options) {
+DecoderParts llmmem::importer::readPhi3(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options, {.kvHeadsOr = true});
   parts.attention.fusion = AttentionParts::Fusion::SideBySide;
   parts.attention.query = {"self_attn.qkv_proj", config.flagOr("attention_bias", false)};
@@ -48,5 +46,5 @@ std::unique_ptr<Model> llmmem::importer::readPhi3(ConfigReader &config,
       readDropout(config, options, "resid_pdrop", 0.0);
   parts.block.listedFirst = {"self_attn.o_proj"};
   readLayerTypes(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }

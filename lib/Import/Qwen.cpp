@@ -5,23 +5,21 @@
 using namespace llmmem::importer;
 
 /// Reads Qwen2 and Qwen2.5 (Yang et al. 2024).
-std::unique_ptr<Model> llmmem::importer::readQwen2(ConfigReader &config,
-                                                   const ImportOptions &options) {
+DecoderParts llmmem::importer::readQwen2(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
   setInputBias(parts.attention, true);
   readSwitchedWindow(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads MiMo (Xiaomi 2025): Qwen2 with layers after the last one that predict further tokens.
-std::unique_ptr<Model> llmmem::importer::readMimo(ConfigReader &config,
-                                                  const ImportOptions &options) {
+DecoderParts llmmem::importer::readMimo(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
   setInputBias(parts.attention, config.flagOr("attention_bias", true));
   readSwitchedWindow(config, parts);
   config.onlyFlag("use_mrope", false);
   parts.furtherTokens = config.countOr("num_nextn_predict_layers", 0);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Versions of the public library differ in which layers of a mixture have a window.
@@ -32,8 +30,7 @@ static void refuseSwitchedWindow(ConfigReader &config) {
 
 /// Reads Qwen1.5-MoE and Qwen2-MoE (Yang et al. 2024). This is Qwen2 with experts, and a shared one
 /// of which each token takes a share.
-std::unique_ptr<Model> llmmem::importer::readQwen2Moe(ConfigReader &config,
-                                                      const ImportOptions &options) {
+DecoderParts llmmem::importer::readQwen2Moe(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readLlamaKeys(config, options);
   setInputBias(parts.attention, config.flagOr("qkv_bias", true));
   refuseSwitchedWindow(config);
@@ -45,7 +42,7 @@ std::unique_ptr<Model> llmmem::importer::readQwen2Moe(ConfigReader &config,
   shared.down.module = "mlp.shared_expert.down_proj";
   parts.experts.shared = shared;
   parts.experts.sharedGate = "mlp.shared_expert_gate";
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads what Qwen3 has with experts and without (Yang et al. 2025). Queries and keys are
@@ -62,18 +59,16 @@ static DecoderParts readQwen3Keys(ConfigReader &config, const ImportOptions &opt
 }
 
 /// Reads Qwen3 without experts.
-std::unique_ptr<Model> llmmem::importer::readQwen3(ConfigReader &config,
-                                                   const ImportOptions &options) {
+DecoderParts llmmem::importer::readQwen3(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readQwen3Keys(config, options);
   readSwitchedWindow(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }
 
 /// Reads Qwen3 with experts, none of which is shared.
-std::unique_ptr<Model> llmmem::importer::readQwen3Moe(ConfigReader &config,
-                                                      const ImportOptions &options) {
+DecoderParts llmmem::importer::readQwen3Moe(ConfigReader &config, const ImportOptions &options) {
   DecoderParts parts = readQwen3Keys(config, options);
   refuseSwitchedWindow(config);
   readQwenExperts(config, parts);
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -5,8 +5,7 @@
 using namespace llmmem::importer;
 
 /// This is Llama with layer norms, and rotary positions on a quarter of each head.
-std::unique_ptr<Model> llmmem::importer::readStableLm(ConfigReader &config,
-                                                      const ImportOptions &options) {
+DecoderParts llmmem::importer::readStableLm(ConfigReader &config, const ImportOptions &options) {
   KeyNames names;
   names.norm = NormStyle::Kind::Layer;
   names.eps = "layer_norm_eps";
@@ -18,5 +17,5 @@ std::unique_ptr<Model> llmmem::importer::readStableLm(ConfigReader &config,
   parts.block.parallel = config.flagOr("use_parallel_residual", false);
   if (parts.block.parallel)
     parts.block.mlpNorm.clear();
-  return makeDecoder(std::move(parts));
+  return parts;
 }

@@ -146,8 +146,12 @@ llvm::ArrayRef<Family> families();
 /// Lists the families whose parameters are counted and of which no graph is built.
 llvm::ArrayRef<Family> countedFamilies();
 
+struct DecoderParts;
+
 #define FAMILY(modelType, reader)                                                                  \
   std::unique_ptr<Model> read##reader(ConfigReader &config, const ImportOptions &options);
+#define DECODER(modelType, reader)                                                                 \
+  DecoderParts read##reader(ConfigReader &config, const ImportOptions &options);
 #include "llmmem/Import/Families.def"
 
 /// Returns the probability of a dropout: 0 outside training; otherwise the option's or, without
