@@ -62,12 +62,18 @@ struct AdamW final : Optimizer {
   }
 };
 
-struct SGD final : Optimizer {
+/// Keeps one momentum.
+struct MomentumOptimizer : Optimizer {
   States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
-    States states;
-    if (training.momentumOrNone() > 0.0)
-      states.push_back({"momentum", param.clone(llm::wideTypeFor(param.getElementType()))});
-    return withMaster(training, param, states);
+    RankedTensorType wide = param.clone(llm::wideTypeFor(param.getElementType()));
+    return withMaster(training, param, {{"momentum", wide}});
+  }
+};
+
+struct SGD final : MomentumOptimizer {
+  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
+    return training.momentumOrNone() > 0.0 ? MomentumOptimizer::statesOf(training, param)
+                                           : withMaster(training, param, {});
   }
 
   Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
@@ -80,12 +86,7 @@ struct SGD final : Optimizer {
   }
 };
 
-struct Lion final : Optimizer {
-  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
-    RankedTensorType wide = param.clone(llm::wideTypeFor(param.getElementType()));
-    return withMaster(training, param, {{"momentum", wide}});
-  }
-
+struct Lion final : MomentumOptimizer {
   Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
                           const UpdateOperands &u) const override {
     return llm::LionOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),
@@ -118,12 +119,7 @@ struct Adafactor final : Optimizer {
   bool needsWhole() const override { return true; }
 };
 
-struct Muon final : Optimizer {
-  States statesOf(llm::TrainingAttr training, RankedTensorType param) const override {
-    RankedTensorType wide = param.clone(llm::wideTypeFor(param.getElementType()));
-    return withMaster(training, param, {{"momentum", wide}});
-  }
-
+struct Muon final : MomentumOptimizer {
   Operation *createUpdate(OpBuilder &builder, Location loc, llm::TrainingAttr training,
                           const UpdateOperands &u) const override {
     return llm::MuonOp::create(builder, loc, u.param.getType(), TypeRange(ValueRange(u.states)),

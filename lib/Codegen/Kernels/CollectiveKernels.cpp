@@ -114,40 +114,37 @@ struct ReduceScatterModel : CollectiveModel<ReduceScatterModel, ReduceScatterOp>
   }
 };
 
+/// Emits a call from the operand to a result of its size. The function takes a workspace where
+/// `hasWorkspace` says so, and the numbers of the op last.
+template <typename ConcreteOp>
+void emitWhole(ConcreteOp op, KernelEmitter &e, StringRef function, bool hasWorkspace,
+               ArrayRef<int64_t> numbers = {}) {
+  Buffer x = e.operand(0);
+  CollectiveCall call(op, e, op.getAxes());
+  call.pass(x).pass(e.result(0));
+  if (hasWorkspace)
+    call.pass(workspaceFrom(op, e, 0, x.element));
+  call.passGroup(x.size, x.element);
+  for (int64_t number : numbers)
+    call.pass(number);
+  call.emit(function);
+}
+
 struct AllReduceModel : CollectiveModel<AllReduceModel, AllReduceOp> {
   static void emit(AllReduceOp op, KernelEmitter &e) {
-    Buffer x = e.operand(0);
-    CollectiveCall(op, e, op.getAxes())
-        .pass(x)
-        .pass(e.result(0))
-        .pass(workspaceFrom(op, e, 0, x.element))
-        .passGroup(x.size, x.element)
-        .emit("llmmem_all_reduce");
+    emitWhole(op, e, "llmmem_all_reduce", /*hasWorkspace=*/true);
   }
 };
 
 struct ReduceModel : CollectiveModel<ReduceModel, ReduceOp> {
   static void emit(ReduceOp op, KernelEmitter &e) {
-    Buffer x = e.operand(0);
-    CollectiveCall(op, e, op.getAxes())
-        .pass(x)
-        .pass(e.result(0))
-        .pass(workspaceFrom(op, e, 0, x.element))
-        .passGroup(x.size, x.element)
-        .pass(op.getRoot())
-        .emit("llmmem_reduce");
+    emitWhole(op, e, "llmmem_reduce", /*hasWorkspace=*/true, op.getRoot());
   }
 };
 
 struct BroadcastModel : CollectiveModel<BroadcastModel, BroadcastOp> {
   static void emit(BroadcastOp op, KernelEmitter &e) {
-    Buffer x = e.operand(0);
-    CollectiveCall(op, e, op.getAxes())
-        .pass(x)
-        .pass(e.result(0))
-        .passGroup(x.size, x.element)
-        .pass(op.getRoot())
-        .emit("llmmem_broadcast");
+    emitWhole(op, e, "llmmem_broadcast", /*hasWorkspace=*/false, op.getRoot());
   }
 };
 
@@ -175,14 +172,8 @@ struct AllToAllModel : CollectiveModel<AllToAllModel, AllToAllOp> {
 
 struct SendReceiveModel : CollectiveModel<SendReceiveModel, SendReceiveOp> {
   static void emit(SendReceiveOp op, KernelEmitter &e) {
-    Buffer x = e.operand(0);
-    CollectiveCall(op, e, op.getAxes())
-        .pass(x)
-        .pass(e.result(0))
-        .passGroup(x.size, x.element)
-        .pass(op.getShift())
-        .pass(op.getWraps())
-        .emit("llmmem_send_receive");
+    emitWhole(op, e, "llmmem_send_receive", /*hasWorkspace=*/false,
+              {static_cast<int64_t>(op.getShift()), op.getWraps()});
   }
 };
 
