@@ -11,7 +11,7 @@
 
 #include "Panels.h"
 #include "Philox.h"
-#include "Softcap.h"
+#include "Scores.h"
 
 namespace llmmem {
 

@@ -99,10 +99,5 @@ Index CachedKeys::freshPlace(const CachedQuery &query, Index j) {
 }
 
 Num CachedKeys::firstLargest(const CachedQuery &query, Index h) {
-  return sinks ? e.load(sinks, query.firstHead + h) : lowest();
-}
-
-Num CachedKeys::lowest() {
-  const llvm::fltSemantics &semantics = e.computeType().getFloatSemantics();
-  return e.number(APFloat::getLargest(semantics, /*Negative=*/true).convertToDouble());
+  return sinks ? e.load(sinks, query.firstHead + h) : e.number(lowestScore(e));
 }

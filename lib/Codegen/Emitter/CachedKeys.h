@@ -12,7 +12,7 @@
 #define LLMMEM_LIB_CODEGEN_EMITTER_CACHEDKEYS_H
 
 #include "FewerBits.h"
-#include "Softcap.h"
+#include "Scores.h"
 #include "llmmem/Dialect/LlmOps.h"
 
 namespace llmmem {
@@ -85,9 +85,6 @@ public:
   Num firstTotal() { return e.number(sinks ? 1.0 : 0.0); }
 
   Num capped(Num score) { return cap > 0.0 ? softcap(score, cap) : score; }
-  /// Returns a number below every score. It is not minus infinity, because the first rescaling
-  /// factor would be NaN.
-  Num lowest();
 
   static constexpr int64_t kBlock = llm::CachedAttentionOp::kBlock;
   KernelEmitter &e;

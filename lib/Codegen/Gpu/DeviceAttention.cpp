@@ -215,10 +215,7 @@ public:
 
   void emit() {
     t.loadQueriesOf(queries, e.operand(0), block, t.scale);
-    // It is not minus infinity, because the first rescaling factor would be NaN.
-    double lowest = APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
-                        .convertToDouble();
-    Row state = {e.number(lowest), e.number(0.0)};
+    Row state = {e.number(lowestScore(e)), e.number(0.0)};
     if (sinks) // It is a score that precedes all others.
       state = {e.load(sinks, block.head), e.number(1.0)};
     state.append(t.zeros());

@@ -241,7 +241,7 @@ public:
     Index end = ceilDiv(last, e.index(kBlock));
     ifThen(e, less(first, end), [&] { copyRows(first * kBlock, e.index(0)); });
     commitCopies(e);
-    Row state(2, lowest());
+    Row state(2, e.number(lowestScore(e)));
     state.append(2 + shape.columns / 2, e.number(0.0));
     state = fold(e, first, end, state, [&](Index block, ArrayRef<Num> carried) {
       expectTimes(e, expectedBlocks());
@@ -441,7 +441,7 @@ public:
         row(tokenOfLaunch * parts.count * ofPart() + head) {}
 
   void emit() {
-    Num largest = foldParts(lowest(), [&](Index place, Num carried) {
+    Num largest = foldParts(e.number(lowestScore(e)), [&](Index place, Num carried) {
       return maximum(carried, e.load(partSums.statistics, place * 2));
     });
     auto weightOf = [&](Index place) {

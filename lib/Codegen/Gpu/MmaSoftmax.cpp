@@ -12,8 +12,7 @@ static Num largestOf(Num a, Num b) { return maximum(a, b); }
 static Num sumOf(Num a, Num b) { return a + b; }
 
 Row MmaSoftmax::begin() {
-  // It is not minus infinity, because the first rescaling factor would be NaN.
-  Num lowest = e.number(-std::numeric_limits<float>::max()), zero = e.number(0.0);
+  Num lowest = e.number(lowestScore(e)), zero = e.number(0.0);
   if (sinks) { // In the sum of one thread of the row.
     lowest = e.load(sinks, queries.head) * llvm::numbers::log2e;
     zero = select(equal(rows.lane.pair, e.index(0)), e.number(1.0), zero);

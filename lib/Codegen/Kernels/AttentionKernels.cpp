@@ -70,11 +70,8 @@ struct AttentionKernel : KernelModel<AttentionKernel, AttentionOp> {
 
     /// A sink is a score that precedes all others.
     void begin(HeadBlock block) {
-      // It is not minus infinity, because the first rescaling factor would be NaN.
-      double lowest = APFloat::getLargest(e.computeType().getFloatSemantics(), /*Negative=*/true)
-                          .convertToDouble();
       fill(e, total, sinks ? 1.0 : 0.0);
-      fill(e, largest, sinks ? 0.0 : lowest);
+      fill(e, largest, sinks ? 0.0 : lowestScore(e));
       if (!sinks)
         return;
       Num sink = e.load(sinks, block.head);

@@ -2,7 +2,7 @@
 
 #include "Emitter/Philox.h"
 #include "Emitter/Ranks.h"
-#include "Emitter/Softcap.h"
+#include "Emitter/Scores.h"
 #include "Gpu/DeviceActivations.h"
 #include "KernelModels.h"
 #include "llmmem/Codegen/Emitter/Gelu.h"
