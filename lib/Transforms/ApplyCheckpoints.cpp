@@ -231,9 +231,7 @@ void ScheduleApplier::runFirst(Operation *op) {
 
 Operation *ScheduleApplier::runAgain(Operation *op, int64_t number, int64_t instance) {
   builder.setInsertionPoint(body.getTerminator());
-  SmallVector<Value> operands;
-  for (Value value : operandsOf[op])
-    operands.push_back(latest(value));
+  auto operands = llvm::map_to_vector(operandsOf[op], [&](Value value) { return latest(value); });
   Operation *clone = builder.clone(*op);
   clone->setOperands(operands);
   clone->removeAttr(LlmDialect::kDecision);

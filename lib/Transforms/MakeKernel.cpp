@@ -67,9 +67,7 @@ Operation *llmmem::makeKernel(const KernelGroup &group) {
   OpBuilder within = OpBuilder::atBlockEnd(&body);
   for (Operation *op : group.members())
     writeMember(op, within, inside);
-  SmallVector<Value> yielded;
-  for (Value output : outputs)
-    yielded.push_back(inside.lookup(output));
+  auto yielded = llvm::map_to_vector(outputs, [&](Value output) { return inside.lookup(output); });
   llm::YieldOp::create(within, kernel.getLoc(), yielded);
   annotate(kernel, group);
   for (auto [output, result] : llvm::zip_equal(outputs, kernel.getOutputs()))

@@ -121,9 +121,7 @@ static void transposeStrips(Writer &w, Pointer panel, const FactorB &b, Index pi
       rows.push_back(b + minimum(j + r, columns - 1) * pitch);
     Pointer strip = panel + ((j / tile) * w.sizes.strip() + j % tile);
     auto square = [&](Index k, function_ref<Num(const FactorB &)> load) {
-      SmallVector<Num> vectors;
-      for (const FactorB &row : rows)
-        vectors.push_back(load(row));
+      auto vectors = llvm::map_to_vector(rows, [&](const FactorB &row) { return load(row); });
       transpose(w, vectors);
       for (auto [r, vector] : llvm::enumerate(vectors))
         w.store(strip + (k + r) * tile, vector, true);

@@ -51,9 +51,7 @@ void llmmem::forLanesParallel(KernelEmitter &e, int64_t count, function_ref<Row(
 }
 
 static SmallVector<Value> valuesOf(ArrayRef<Num> numbers) {
-  SmallVector<Value> values;
-  for (Num number : numbers)
-    values.push_back(number.value);
+  auto values = llvm::map_to_vector(numbers, [&](Num number) { return number.value; });
   return values;
 }
 
