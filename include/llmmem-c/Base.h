@@ -15,9 +15,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Everything between these has C's linkage in C++, too. */
 #ifdef __cplusplus
-extern "C" {
+#define LLMMEM_C_BEGIN extern "C" {
+#define LLMMEM_C_END }
+#else
+#define LLMMEM_C_BEGIN
+#define LLMMEM_C_END
 #endif
+
+LLMMEM_C_BEGIN
 
 #define LLMMEM_C_EXPORT __attribute__((visibility("default")))
 
@@ -51,8 +58,6 @@ LLMMEM_C_EXPORT void llmmem_free_text(char *text);
 /* Returns the version, such as "0.1.0". */
 LLMMEM_C_EXPORT const char *llmmem_version(void);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_C_END
 
 #endif /* LLMMEM_C_BASE_H */

@@ -21,9 +21,7 @@
 
 #include "llmmem-c/Base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_C_BEGIN
 
 /* These are the numbers that a kernel multiplies. f16 has the rate of bf16. */
 enum { LLMMEM_F32 = 0, LLMMEM_BF16 = 1, LLMMEM_F64 = 2 };
@@ -64,8 +62,6 @@ LLMMEM_C_EXPORT llmmem_result llmmem_kernel_time(const llmmem_device *device, in
                                                  int64_t flops, int64_t bytes, int64_t *ns,
                                                  char **error);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_C_END
 
 #endif /* LLMMEM_C_DEVICES_H */

@@ -31,9 +31,7 @@
 
 #include "llmmem-c/Planner.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_C_BEGIN
 
 /* Is a step made of these ops, in all its tilings. They come with the cheapest and the largest
  * workspaces first. */
@@ -90,8 +88,6 @@ LLMMEM_C_EXPORT void llmmem_free_problem(const llmmem_problem *problem);
 LLMMEM_C_EXPORT llmmem_result llmmem_forms_json(const llmmem_forms *forms, char **text,
                                                 char **error);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_C_END
 
 #endif /* LLMMEM_C_FORMS_H */

@@ -28,9 +28,7 @@
 
 #include "llmmem-c/Planner.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_C_BEGIN
 
 /* The memory of a host, and the link that leads there. */
 typedef struct llmmem_host {
@@ -85,8 +83,6 @@ LLMMEM_C_EXPORT llmmem_result llmmem_verify_plan_with_host(
     const llmmem_problem *problem, const llmmem_host *host, const llmmem_plan *plan,
     const llmmem_host_plan *host_plan, const llmmem_violations **violations, char **error);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_C_END
 
 #endif /* LLMMEM_C_HOSTCOPIES_H */

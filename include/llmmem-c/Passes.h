@@ -25,9 +25,7 @@
 #include "llmmem-c/Base.h"
 #include "mlir-c/IR.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_C_BEGIN
 
 /* Registers the dialects `llm` and `func`, and the properties of targets and kernels that the ops
  * use. */
@@ -58,8 +56,6 @@ LLMMEM_C_EXPORT llmmem_result llmmem_checkpoint_module(MlirModule module, const 
 LLMMEM_C_EXPORT llmmem_result llmmem_run_passes(MlirModule module, const char *pipeline,
                                                 char **error);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_C_END
 
 #endif /* LLMMEM_C_PASSES_H */

@@ -37,9 +37,7 @@
 
 #include "llmmem-c/Base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_C_BEGIN
 
 /* Reads `123`, `40GB` or `37.25GiB`: GB is 10^9 and GiB is 2^30. The number is exact, and never
  * rounded up. Any other text is LLMMEM_INVALID. */
@@ -269,8 +267,6 @@ LLMMEM_C_EXPORT llmmem_result llmmem_pack(int64_t count, const int64_t *lower, c
                                           int64_t *offsets, int64_t *arena, int64_t *lower_bound,
                                           char **error);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_C_END
 
 #endif /* LLMMEM_C_PLANNER_H */

@@ -9,12 +9,11 @@
 #ifndef LLMMEM_LIB_RUNTIME_CUBLASLT_H
 #define LLMMEM_LIB_RUNTIME_CUBLASLT_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* ours, NVIDIA's, value */
 #define LLMMEM_CUBLASLT_CONSTANTS(CONSTANT)                                                        \
@@ -123,8 +122,6 @@ typedef struct {
 int llmmem_cublaslt_open(CublasLt *lt, const char *library, char *message, size_t size);
 void llmmem_cublaslt_close(CublasLt *lt);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_LIB_RUNTIME_CUBLASLT_H */

@@ -8,12 +8,11 @@
 #ifndef LLMMEM_LIB_RUNTIME_NCCL_H
 #define LLMMEM_LIB_RUNTIME_NCCL_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* ours, NVIDIA's, value */
 #define LLMMEM_NCCL_CONSTANTS(CONSTANT)                                                            \
@@ -87,8 +86,6 @@ typedef struct {
  * NC_LEAST_VERSION. Writes its version, 22809 for 2.28.9, or 0. */
 int llmmem_nccl_open(Nccl *nccl, const char *library, int *version, char *message, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_LIB_RUNTIME_NCCL_H */

@@ -9,11 +9,10 @@
 #ifndef LLMMEM_LIB_RUNTIME_PRODUCTPARTS_H
 #define LLMMEM_LIB_RUNTIME_PRODUCTPARTS_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Describes some rows and columns of C, with the whole sum of each element. */
 typedef struct {
@@ -33,8 +32,6 @@ void llmmem_use_openmp_of(void *library);
 void llmmem_for_product_parts(int64_t rows, int64_t columns, llmmem_multiply_part *multiply,
                               void *context);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_LIB_RUNTIME_PRODUCTPARTS_H */

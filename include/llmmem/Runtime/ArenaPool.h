@@ -21,12 +21,11 @@
 #ifndef LLMMEM_RUNTIME_ARENAPOOL_H
 #define LLMMEM_RUNTIME_ARENAPOOL_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 enum { LLMMEM_POOL_ROUNDING = 512 };
 
@@ -84,8 +83,6 @@ void llmmem_pool_get_usage(llmmem_pool *pool, llmmem_pool_usage *usage);
 /* Lets the counts and the most bytes begin anew. */
 void llmmem_pool_reset_usage(llmmem_pool *pool);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_ARENAPOOL_H */

@@ -28,9 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 enum {
   LLMMEM_ELEMENT_F32,
@@ -141,8 +139,6 @@ void llmmem_exchange_send(const void *x, int64_t count, int64_t element, int64_t
 void llmmem_exchange_receive(void *y, int64_t count, int64_t element, int64_t axes, int64_t from);
 void llmmem_exchange_end(int64_t axes);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_COLLECTIVES_H */

@@ -27,9 +27,7 @@
 #include "llmmem/Runtime/CudaProducts.h"
 #include "llmmem/Runtime/TensorMaps.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 typedef struct llmmem_cuda llmmem_cuda;
 
@@ -163,8 +161,6 @@ void llmmem_cuda_update_start(llmmem_cuda *run, llmmem_host_kernel kernel, const
                               int64_t count);
 void llmmem_cuda_update_wait(llmmem_cuda *run);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_CUDA_H */

@@ -8,11 +8,10 @@
 #ifndef LLMMEM_RUNTIME_CUDALIBRARIES_H
 #define LLMMEM_RUNTIME_CUDALIBRARIES_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Calls `open` with names for dlopen until it returns 0, and returns what the last call did; 1
  * without any. The names come in this order: files of `names` in each folder of LLMMEM_CUDA_PATH
@@ -24,8 +23,6 @@ extern "C" {
 int llmmem_find_cuda_library(const char *const *names, size_t count,
                              int (*open)(void *context, const char *name), void *context);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_CUDALIBRARIES_H */

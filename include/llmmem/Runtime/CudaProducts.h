@@ -26,12 +26,11 @@
 #ifndef LLMMEM_RUNTIME_CUDAPRODUCTS_H
 #define LLMMEM_RUNTIME_CUDAPRODUCTS_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 enum { LLMMEM_PRODUCT_F32, LLMMEM_PRODUCT_BF16 };
 
@@ -129,8 +128,6 @@ int64_t llmmem_products_candidates(llmmem_products *products, const llmmem_produ
 int llmmem_products_try(llmmem_products *products, const llmmem_product *product,
                         const llmmem_product_algorithm *algorithm, void *stream);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_CUDAPRODUCTS_H */

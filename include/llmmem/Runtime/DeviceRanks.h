@@ -30,9 +30,7 @@
 #include "llmmem/Runtime/Collectives.h"
 #include "llmmem/Runtime/Cuda.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Hands the collectives of this thread's job to NCCL, by `library` (a name for dlopen). All ranks
  * call it after llmmem_ranks_begin. `library` may be null in a job of one rank. `run` must live
@@ -57,8 +55,6 @@ int64_t llmmem_device_ranks_bytes(void);
  * launcher's variables; 0 where it is alone. */
 int64_t llmmem_local_rank(void);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_DEVICERANKS_H */

@@ -8,11 +8,10 @@
 #ifndef LLMMEM_RUNTIME_GEMM_H
 #define LLMMEM_RUNTIME_GEMM_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* A factor is read at t * step elements after its address in term t, in rows `pitch` elements
  * apart. It is transposed where `transposed` is not 0. */
@@ -55,8 +54,6 @@ const llmmem_gemm_library *llmmem_find_gemm_library(void);
 /* Says why there is none, for a message; null where there is one. */
 const char *llmmem_why_no_gemm_library(void);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_GEMM_H */

@@ -19,9 +19,7 @@
 #include "llmmem/Runtime/Parallel.h"
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 enum { LLMMEM_COPY_TO_HOST, LLMMEM_COPY_TO_DEVICE };
 
@@ -49,8 +47,6 @@ void llmmem_update_wait(void);
  * per second; 0 removes the limit. Tests of slow links use it: it changes times alone. */
 void llmmem_throttle_copies(int64_t bytes_per_second);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_HOSTCOPIES_H */

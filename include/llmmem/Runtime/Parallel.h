@@ -9,11 +9,10 @@
 #ifndef LLMMEM_RUNTIME_PARALLEL_H
 #define LLMMEM_RUNTIME_PARALLEL_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Runs the iterations [begin, end) of a loop. */
 typedef void (*llmmem_iterations)(void *context, int64_t begin, int64_t end);
@@ -31,8 +30,6 @@ void llmmem_set_threads(int count);
  * OMP_NUM_THREADS; inside a loop it is the number of the loop. */
 int llmmem_threads(void);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_PARALLEL_H */

@@ -21,9 +21,7 @@
 
 #include "llmmem/Runtime/CudaProducts.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Writes "FOLDER/NVIDIA-H200.cublasLt-13.1.0.algorithms", for example. Creates the folder where it
  * is missing. */
@@ -43,8 +41,6 @@ int llmmem_product_store_write(const char *path, const char *device,
 int llmmem_product_store_lock(const char *path, char *message, size_t size);
 void llmmem_product_store_unlock(int lock);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_PRODUCTSTORE_H */

@@ -3,11 +3,10 @@
 #ifndef LLMMEM_RUNTIME_RUNTIME_H
 #define LLMMEM_RUNTIME_RUNTIME_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Fills dead bytes with the pattern 0xFF, which is a NaN in every float type, so that a read of
  * them shows. */
@@ -22,8 +21,6 @@ void llmmem_copy_rows(const void *from, int64_t from_stride, void *to, int64_t t
 /* Returns the nanoseconds of a monotonic clock. */
 int64_t llmmem_clock(void);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_RUNTIME_H */

@@ -8,12 +8,11 @@
 #ifndef LLMMEM_RUNTIME_SAMPLES_H
 #define LLMMEM_RUNTIME_SAMPLES_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Returns the stream of samples without a name. Streams of different seeds are independent. The
  * stream of a name is this one exclusive-or the hash of the name. */
@@ -32,8 +31,6 @@ uint64_t llmmem_content_hash(const void *bytes, size_t size);
 /* Extends the hash `before` by these bytes. The result depends on the sizes of the pieces. */
 uint64_t llmmem_content_hash_from(uint64_t before, const void *bytes, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_SAMPLES_H */

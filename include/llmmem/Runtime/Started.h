@@ -17,9 +17,7 @@
 
 #include "llmmem/Runtime/Parallel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* This is enough for three addresses for each of 128 values of a bucket, and a few more. */
 enum { LLMMEM_MOST_CONTEXT = 4096 };
@@ -33,8 +31,6 @@ void llmmem_start(llmmem_iterations run, const void *context, int64_t bytes);
  * the job. */
 void llmmem_wait(void);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_STARTED_H */

@@ -16,11 +16,10 @@
 #ifndef LLMMEM_RUNTIME_TRANSPORT_H
 #define LLMMEM_RUNTIME_TRANSPORT_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 enum { LLMMEM_TRANSPORT_VERSION = 3, LLMMEM_TRANSPORT_MESSAGE = 512 };
 
@@ -81,8 +80,6 @@ typedef struct {
 /* Fills `transport`. On failure returns 1 with transport->message filled. */
 __attribute__((visibility("default"))) int llmmem_open_transport(llmmem_transport *transport);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_TRANSPORT_H */

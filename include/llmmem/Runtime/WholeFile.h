@@ -15,11 +15,10 @@
 #ifndef LLMMEM_RUNTIME_WHOLEFILE_H
 #define LLMMEM_RUNTIME_WHOLEFILE_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 typedef struct llmmem_whole_file {
   FILE *file;
@@ -33,8 +32,6 @@ int llmmem_whole_file_open(llmmem_whole_file *whole, const char *path);
  * then only what was at the path before is left. */
 int llmmem_whole_file_keep(llmmem_whole_file *whole);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_RUNTIME_WHOLEFILE_H */

@@ -4,10 +4,9 @@
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_ATTENTION_H
 
 #include "Bundle/Bundle.h"
+#include "llmmem/Runtime/ExternC.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Attention is causal; a query sees the `window` keys up to itself, or all of them where that is 0.
  * Queries and what is of their shape are [batch, seq, heads, head], keys and values [batch, seq,
@@ -34,8 +33,6 @@ double attention_error(const AttentionShape *shape, const AttentionOperands *ope
 double attention_grad_error(const AttentionShape *shape, const AttentionOperands *operands,
                             int64_t count, uint64_t stream);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_TOOLS_LLMMEM_REPLAY_ATTENTION_H */

@@ -3,11 +3,10 @@
 #ifndef LLMMEM_TOOLS_LLMMEM_REPLAY_EVENTCOSTS_H
 #define LLMMEM_TOOLS_LLMMEM_REPLAY_EVENTCOSTS_H
 
+#include "llmmem/Runtime/ExternC.h"
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+LLMMEM_EXTERN_C_BEGIN
 
 /* Returns what an op of `ns` between events adds to a step, where `calls` ops took `sum` ns between
  * events and a replay of all takes `step`. Events cost every op the same, (sum - step) / calls; an
@@ -16,8 +15,6 @@ extern "C" {
  * and 2200 becomes 550. */
 int64_t ns_without_events(int64_t ns, int64_t sum, int64_t step, int64_t calls);
 
-#ifdef __cplusplus
-}
-#endif
+LLMMEM_EXTERN_C_END
 
 #endif /* LLMMEM_TOOLS_LLMMEM_REPLAY_EVENTCOSTS_H */
