@@ -27,7 +27,6 @@ Value ThreadFunction::wordAddress(Value base, int64_t number) {
                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
 }
 
-/// It is loaded once, at the kernel's entry.
 Value ThreadFunction::threadWord(int64_t number, Type type) {
   Value &known = words[number];
   if (!known) {
@@ -55,7 +54,6 @@ func::CallOp ThreadFunction::callHook(StringRef name, ValueRange operands, TypeR
 // What a thread is, and what it has
 //===----------------------------------------------------------------------===//
 
-/// Returns x + width (y + height z), from which lanes and warps are numbered.
 Value ThreadFunction::linearThread() {
   auto word = [&](int64_t number) { return threadWord(number, integer); };
   auto combine = [&](Value low, Value size, Value high) -> Value {
@@ -66,8 +64,6 @@ Value ThreadFunction::linearThread() {
                  combine(word(kThread + 1), word(kBlockSize + 1), word(kThread + 2)));
 }
 
-/// Returns the value of an op that gives a number of the thread or of the launch; null for other
-/// ops.
 Value ThreadFunction::threadIndexOf(Operation *op) {
   auto wordOf = [&](auto id, int64_t firstWord) {
     return toIndex(threadWord(firstWord + static_cast<int64_t>(id.getDimension()), integer));
