@@ -4,6 +4,7 @@
 #include "CutNetwork.h"
 #include "LastRunCut.h"
 #include "OpenCut.h"
+#include "RoundBound.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
 
 namespace llmmem::planning {
@@ -130,6 +131,9 @@ Argument proveCost(const Graph &graph, const BoundBasis &basis) {
   } else if (basis.kind == Kind::Together) {
     argument.kind = To::Cuts;
     argument.cuts = {flowAt(graph, basis.ops, -1, basis.prices, priceScale(graph))};
+  } else if (basis.kind == Kind::Rounds) {
+    argument.kind = To::Rounds;
+    argument.rounds = roundArgument(graph, basis);
   } else if (basis.kind == Kind::OpenCut || basis.kind == Kind::SomeRepeat) {
     argument.kind = To::OpenCut;
     argument.openCut = openFlowAt(graph, basis.ops[0], basis.kind == Kind::OpenCut);

@@ -4,6 +4,7 @@
 #include "Bounds/CostCertificate.h"
 #include "Bounds/FootprintBound.h"
 #include "Bounds/OpenCut.h"
+#include "Bounds/RoundBound.h"
 #include "MicroBatches/WindowBound.h"
 #include "Tuning/Constants.h"
 #include <algorithm>
@@ -70,6 +71,8 @@ static void raiseCostBounds(const Graph &graph, BudgetSearch &search, Plan &plan
     raiseCostBound(graph, findCutOp(graph, search.mainChain()), plan);
   if (plan.cost > plan.costLowerBound && search.context().isAnnealed())
     raiseByOpenCuts(graph, plan);
+  if (plan.cost > plan.costLowerBound && !microBatches)
+    raiseByRounds(graph, search.mainChain(), plan);
 }
 
 void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontier &frontier,

@@ -98,6 +98,9 @@ private:
     case Kind::OpenCut:
       extra = costByOpenCut(rounded, argument.openCut, budget);
       break;
+    case Kind::Rounds:
+      extra = costByRounds(rounded, argument.rounds, budget);
+      break;
     case Kind::EverySchedule:
       return searched(
           searchSchedules(rounded, budget + rounded.padding(), stated - exact.baseCost, work),

@@ -82,6 +82,7 @@ struct Finding {
 /// Proves the cost of recomputation in every plan within `budget`.
 Finding costByCuts(const Facts &facts, const Argument &argument, Wide budget);
 Finding costByOpenCut(const Facts &facts, const OpenCutFlow &flow, Wide budget);
+Finding costByRounds(const Facts &facts, const RoundArgument &argument, Wide budget);
 /// Proves the bytes that every plan holds, resident ones included.
 Finding footprintByCuts(const Facts &facts, const Argument &argument);
 Finding footprintByLastRuns(const Facts &facts, const LastRunArgument &argument);

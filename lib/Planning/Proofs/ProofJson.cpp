@@ -18,6 +18,7 @@ constexpr std::pair<llvm::StringLiteral, Kind> kindWords[] = {
     {"cuts", Kind::Cuts},
     {"open_cut", Kind::OpenCut},
     {"last_runs", Kind::LastRuns},
+    {"rounds", Kind::Rounds},
     {"every_schedule", Kind::EverySchedule},
     {"every_placement", Kind::EveryPlacement}};
 
@@ -96,6 +97,11 @@ private:
          {"flows",
           [&] {
             return reader.array([&] { return readFlows(argument.lastRuns.flows.emplace_back()); });
+          }},
+         {"points", [&] { return ids.readOps(argument.rounds.programPoints); }},
+         {"chains",
+          [&] {
+            return reader.array([&] { return read(argument.rounds.chains.emplace_back().ops); });
           }}},
         "an argument");
   }
@@ -188,6 +194,8 @@ private:
       printFlows(", \"cut\":\n  {", argument->openCut);
     if (argument->kind == Kind::LastRuns)
       print(argument->lastRuns);
+    if (argument->kind == Kind::Rounds)
+      print(argument->rounds);
     os << '}';
   }
 
@@ -206,6 +214,17 @@ private:
     os << ", \"flows\": [";
     llvm::interleaveComma(argument.flows, os,
                           [&](const LastRunFlow &flow) { printFlows("\n   {", flow); });
+    os << ']';
+  }
+
+  void print(const RoundArgument &argument) {
+    printOps(", \"points\": [", argument.programPoints);
+    os << ", \"chains\": [";
+    llvm::interleaveComma(argument.chains, os, [&](const RoundChain &chain) {
+      os << "\n   [";
+      llvm::interleaveComma(chain.ops, os, [&](const OpFlow &flow) { printFlow(flow); });
+      os << ']';
+    });
     os << ']';
   }
 

@@ -91,6 +91,7 @@ struct BoundBasis {
     TwoOrders, // one cut for each order of two ops, each at its best price
     Together,  // several ops in this order, at `prices`
     LastRuns,  // the last run of a set of ops, whichever of them runs last
+    Rounds,    // first runs of `ops` in this order, and `chains` of ops that run again in between
     OpenCut,
     SomeRepeat, // no order without repeats fits, by an open cut
     EverySchedule,
@@ -99,6 +100,7 @@ struct BoundBasis {
   Kind kind = Kind::EveryOpOnce;
   std::vector<OpIndex> ops;
   std::vector<int64_t> prices;
+  std::vector<std::vector<OpIndex>> chains;
 };
 
 /// The number of one variant of a step (VariantSet.h): an alternative, and one of its tilings.

@@ -45,6 +45,11 @@ LLMMEM_EXPORT std::vector<ClaimCheck> checkProof(const Problem &problem, const P
                                                  const Proof &proof,
                                                  const CheckOptions &options = {});
 
+/// Returns the recomputation that `argument` proves necessary in every plan within `budget`, or
+/// nothing where it does not hold or is too large to be followed.
+LLMMEM_EXPORT std::optional<int64_t>
+costOfRounds(const Problem &problem, const RoundArgument &argument, int64_t budget);
+
 } // namespace llmmem::planning
 
 #endif // LLMMEM_PLANNING_PROOFS_CHECK_H

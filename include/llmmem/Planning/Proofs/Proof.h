@@ -13,6 +13,7 @@
 //                   where either of two ops may come first: one for each order
 //   OpenCut         the same at one op, where each of the others may first run before or after it
 //   LastRuns        flows that no schedule can undercut when one of certain ops ends their runs
+//   Rounds          how often the ops of chains run again between the first runs of certain ops
 //   EverySchedule   all schedules of a small problem were searched; the checker searches again
 //   EveryPlacement  all schedules with all offsets were
 //
@@ -104,6 +105,18 @@ struct LastRunArgument {
   std::vector<LastRunFlow> flows; // one for each op of the set that may be the last
 };
 
+/// Ops of the forward, each an ancestor of the next, and what each run again is charged at most.
+struct RoundChain {
+  std::vector<OpFlow> ops;
+};
+
+/// The argument that what is not held at the first run of one of `programPoints` runs again before
+/// the next, of which it is an ancestor. All chains together charge an op at most its cost.
+struct RoundArgument {
+  std::vector<OpIndex> programPoints;
+  std::vector<RoundChain> chains;
+};
+
 struct Argument {
   enum class Kind : uint8_t {
     EveryOpOnce,
@@ -112,6 +125,7 @@ struct Argument {
     Cuts,
     OpenCut,
     LastRuns,
+    Rounds,
     EverySchedule,
     EveryPlacement
   };
@@ -120,6 +134,7 @@ struct Argument {
   std::vector<CutFlow> cuts; // Cuts: one, or one for each order of two ops
   OpenCutFlow openCut;       // OpenCut
   LastRunArgument lastRuns;  // LastRuns
+  RoundArgument rounds;      // Rounds
 };
 
 struct Proof {
