@@ -335,7 +335,8 @@ TEST(RoundTest, refusesWhatDoesNotHold) {
 /// Below the inputs of its blocks a step of transformers runs them again several times, and that is
 /// proved.
 TEST(RoundTest, provesSeveralRoundsOfATransformer) {
-  Problem problem = test::makeTransformer({.blocks = 12, .fusedAttention = false, .labels = true});
+  Problem problem = test::makeTransformer(
+      {.blocks = 12, .tokens = 2048, .fusedAttention = false, .transientGradients = true});
   auto planWith = [&](PolicyKind kind) {
     PlanOptions options;
     options.policy.kind = kind;

@@ -40,8 +40,15 @@ class ChainChoice {
 public:
   explicit ChainChoice(const Graph &graph, const EqualBlocks &blocks);
   /// Returns chains through `count` parts of each block, or through fewer. The n-th chain has the
-  /// n-th position of each part, counted around, so that all positions stand in some chain.
+  /// n-th position of each part, counted around, or the next one that comes after the position
+  /// before it. So most positions stand in some chain.
   std::vector<std::vector<OpIndex>> chains(size_t count) const;
+  /// Returns how many parts there may be, 0 where there is no chain.
+  size_t mostParts() const { return levels.size(); }
+  /// Returns the last op of the last block that stands in a chain.
+  OpIndex last() const { return blocks.op(blocks.count() - 1, levels.back().front()); }
+  /// Returns about how many sums are compared for `count` parts, with so many bytes to hold.
+  double workOf(size_t count, int64_t room) const;
 
 private:
   Parts partsOf(size_t count) const;
@@ -51,6 +58,7 @@ private:
   const EqualBlocks &blocks;
   std::vector<std::vector<bool>> before; // per two positions of one block
   std::vector<std::vector<size_t>> levels; // positions by the longest way to them
+  int64_t passing = INT64_MAX;             // bytes that pass from block to block
 };
 
 /// Chooses a program point for each block, and one before them.
@@ -106,7 +114,6 @@ ChainChoice::ChainChoice(const Graph &graph, const EqualBlocks &blocks)
       row.push_back(after[blocks.op(middle - 1, other)]);
   }
   // What holds fewer bytes than what passes from block to block would make that look small.
-  int64_t passing = INT64_MAX;
   for (size_t position = 0; position < count; ++position)
     if (serves[position] && llvm::all_of(llvm::seq<size_t>(0, count), [&](size_t other) {
           return other == position || !serves[other] || before[position][other] ||
@@ -151,6 +158,15 @@ Parts ChainChoice::partsOf(size_t count) const {
   return parts;
 }
 
+double ChainChoice::workOf(size_t count, int64_t room) const {
+  size_t most = 0;
+  for (const std::vector<size_t> &part : partsOf(count))
+    most = std::max(most, part.size());
+  const auto steps = double(count * blocks.count());
+  const double units = 2 + double(std::max<int64_t>(room, 0)) / double(passing);
+  return double(most) * units * steps * steps * steps / 3;
+}
+
 std::vector<std::vector<OpIndex>> ChainChoice::chains(size_t count) const {
   std::vector<std::vector<OpIndex>> result;
   const Parts parts = partsOf(count);
@@ -160,12 +176,12 @@ std::vector<std::vector<OpIndex>> ChainChoice::chains(size_t count) const {
   for (size_t number = 0; number < most; ++number) {
     std::vector<size_t> positions;
     for (const std::vector<size_t> &part : parts)
-      positions.push_back(part[number % part.size()]);
-    bool isChain = true;
-    for (size_t index = 1; index < positions.size(); ++index)
-      isChain &= isBefore(positions[index - 1], positions[index]);
-    if (!isChain)
-      continue;
+      for (size_t index = 0; index < part.size(); ++index)
+        if (const size_t next = part[(number + index) % part.size()];
+            positions.empty() || isBefore(positions.back(), next)) {
+          positions.push_back(next);
+          break;
+        }
     std::vector<OpIndex> &ops = result.emplace_back();
     for (size_t block = 0; block < blocks.count(); ++block)
       for (size_t position : positions)
@@ -277,23 +293,35 @@ RoundArgument llmmem::planning::roundArgument(const Graph &graph, const BoundBas
 
 void llmmem::planning::raiseByRounds(const Graph &graph, const Chain &chain, Plan &plan) {
   constexpr int64_t closeEnough = 200; // half a percent of the step
-  constexpr size_t fewestBlocks = 3, mostSteps = 400;
-  constexpr int64_t mostWork = 4000000; // program points times ops
+  constexpr size_t fewestBlocks = 3;
+  constexpr int64_t mostPointsTimesOps = 4000000;
+  constexpr double mostWork = 210e6; // sums, in some tenths of a second
   if (plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough)
     return;
   const EqualBlocks blocks(graph, chain);
-  if (blocks.count() < fewestBlocks || int64_t(blocks.count()) * graph.numOps() > mostWork)
+  if (blocks.count() < fewestBlocks ||
+      int64_t(blocks.count()) * graph.numOps() > mostPointsTimesOps)
     return;
   const ChainChoice choice(graph, blocks);
-  const size_t parts = std::clamp<size_t>(mostSteps / blocks.count(), 1, 4);
-  BoundBasis basis{BoundBasis::Kind::Rounds, {}, {}, choice.chains(parts)};
-  if (basis.chains.empty())
+  if (choice.mostParts() == 0)
     return;
-  basis.ops = PointChoice(graph, chain, blocks).points(basis.chains.front().back());
+  BoundBasis basis{BoundBasis::Kind::Rounds,
+                   PointChoice(graph, chain, blocks).points(choice.last()),
+                   {},
+                   {}};
   if (basis.ops.size() < 2)
     return;
+  const int64_t budget = *graph.problem().budget;
+  const int64_t room =
+      budget - graph.residentBytes() - graph.footprint(basis.ops[basis.ops.size() / 2]);
+  size_t parts = choice.mostParts();
+  while (parts > 0 && choice.workOf(parts, room) > mostWork)
+    --parts;
+  if (parts == 0)
+    return;
+  basis.chains = choice.chains(parts);
   const std::optional<int64_t> extra =
-      costOfRounds(graph.problem(), roundArgument(graph, basis), *graph.problem().budget);
+      costOfRounds(graph.problem(), roundArgument(graph, basis), budget);
   if (!extra || graph.baseCost() + *extra <= plan.costLowerBound)
     return;
   plan.costLowerBound = graph.baseCost() + *extra;

@@ -86,6 +86,41 @@ private:
   std::vector<ProgramPoint> points;
 };
 
+/// The least costs that were found. Where all costs are some times those of another chain with the
+/// same rounds, so is the least.
+class SolvedRounds {
+public:
+  /// Returns nothing where the program would compare more than `work` sums.
+  std::optional<int64_t> leastCost(const std::vector<int64_t> &costs,
+                                   const std::vector<Round> &rounds, int64_t work) {
+    for (const Solved &other : solved)
+      if (other.rounds == rounds && isProportional(costs, other.costs))
+        return static_cast<int64_t>(Wide(other.least) * costs[0] / other.costs[0]);
+    RoundProgram program(costs, rounds);
+    if (program.work() > work)
+      return std::nullopt;
+    const int64_t least = program.leastCost();
+    if (least < RoundProgram::impossible && costs[0] > 0)
+      solved.push_back({costs, rounds, least});
+    return least < RoundProgram::impossible ? least : 0;
+  }
+
+private:
+  struct Solved {
+    std::vector<int64_t> costs;
+    std::vector<Round> rounds;
+    int64_t least;
+  };
+  static bool isProportional(const std::vector<int64_t> &costs, const std::vector<int64_t> &others) {
+    bool isSo = costs.size() == others.size();
+    for (size_t step = 0; isSo && step < costs.size(); ++step)
+      isSo = Wide(costs[step]) * others[0] == Wide(others[step]) * costs[0];
+    return isSo;
+  }
+
+  std::vector<Solved> solved;
+};
+
 /// One chain of steps, numbered from 1, and what its rounds need.
 class ChainCheck {
 public:
@@ -106,7 +141,7 @@ public:
   }
 
   /// Returns the least cost of the steps that run again, or nothing where it is too much work.
-  std::optional<int64_t> leastCost(int64_t work) {
+  std::optional<int64_t> leastCost(SolvedRounds &known, int64_t work) {
     for (size_t number = 0; number < points.size(); ++number)
       findTargets(number);
     findUnit();
@@ -117,11 +152,7 @@ public:
     std::vector<int64_t> costs;
     for (const OpFlow &step : chain.ops)
       costs.push_back(step.amount);
-    RoundProgram program(costs, rounds);
-    if (program.work() > work)
-      return std::nullopt;
-    const int64_t least = program.leastCost();
-    return least < RoundProgram::impossible ? least : 0;
+    return known.leastCost(costs, rounds, work);
   }
 
 private:
@@ -320,9 +351,10 @@ Finding costByRounds(const Facts &facts, const RoundArgument &argument, Wide bud
   if (std::string why = findOvercharge(facts, argument); !why.empty())
     return Finding::refused(std::move(why));
   Finding finding;
+  SolvedRounds known;
   for (ChainCheck &chain : chains) {
     const std::optional<int64_t> least =
-        chain.leastCost(mostWork / static_cast<int64_t>(chains.size()));
+        chain.leastCost(known, mostWork / static_cast<int64_t>(chains.size()));
     if (!least)
       return Finding::notChecked("the rounds of a chain are too many to follow");
     finding.least += *least;

@@ -31,6 +31,7 @@ struct Round {
   /// Units that fit at its beginning. Up to `fitsAlone` do where the last step runs again as well,
   /// with all before it down to what is held, or, where one unit of these is held for that, alone.
   int64_t fits = unlimited, fitsAlone = unlimited;
+  bool operator==(const Round &) const = default;
 };
 
 class RoundProgram {
@@ -48,7 +49,6 @@ public:
 private:
   int64_t penalty(size_t round, int64_t units, int32_t from) const;
   int64_t costOf(int32_t from, int32_t to) const { return costBefore[to] - costBefore[from]; }
-  size_t numRoundsAbove(int32_t step) const { return firstRound[step]; }
   int64_t &best(bool isStep, int64_t units, size_t round, int32_t step) {
     return table[((size_t(isStep) * numUnits + units) * rounds.size() + round) * (numSteps + 1) +
                  step];
