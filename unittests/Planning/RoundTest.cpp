@@ -22,8 +22,8 @@ using proofs::RoundProgram;
 
 namespace {
 
-/// Plays all rounds in every way: at the beginning of each, any of what ran or was held may be held,
-/// and in it any steps run whose operands are there.
+/// Plays all rounds in every way: at the beginning of each, any of what ran or was held may be
+/// held, and in it any steps run whose operands are there.
 class EveryPlay {
 public:
   EveryPlay(std::vector<int64_t> costs, std::vector<Round> rounds)
@@ -71,13 +71,14 @@ private:
     const int64_t more = units > round.fits && !runsLast ? costs.back() : 0;
     int64_t least = RoundProgram::impossible;
     for (unsigned ran = 0; ran <= fullMask(); ++ran) {
-      bool isPlay = ((ran | kept) >> (round.target - 1) & 1) &&
-                    (!runsLast || (ran >> (numSteps() - 1) & 1));
+      bool isPlay =
+          ((ran | kept) >> (round.target - 1) & 1) && (!runsLast || (ran >> (numSteps() - 1) & 1));
       int64_t cost = more;
       for (int step = 0; step < numSteps() && isPlay; ++step)
         if (ran >> step & 1) {
           cost += costs[step];
-          isPlay = step == 0 || ((ran | held | kept) >> (step - 1) & 1);
+          isPlay = step == 0 || ((ran | held | kept) >> (step - 1) & 1) ||
+                   (runsLast && step == round.given);
         }
       if (isPlay)
         least = std::min(least, cost + from(number + 1, held | ran, (kept | ran) & targetMask()));
@@ -108,9 +109,9 @@ TEST(RoundTest, theProgramIsTheBestPlay) {
         Round round{target, uniform(1, 3)};
         if (uniform(0, 3)) {
           round.fitsAlone = uniform(0, 3);
-          round.fits = rounds.empty() || target == numSteps
-                           ? round.fitsAlone
-                           : round.fitsAlone - uniform(0, 2);
+          round.fits = rounds.empty() || target == numSteps ? round.fitsAlone
+                                                            : round.fitsAlone - uniform(0, 2);
+          round.given = uniform(0, 2) ? 0 : std::min(numSteps - 1, target + uniform(0, 1));
         }
         rounds.push_back(round);
       }
@@ -140,7 +141,7 @@ SmallStep makeSmallStep(uint32_t seed) {
   };
   test::ProblemBuilder build;
   SmallStep step;
-  const bool isEven = uniform(0, 1);
+  const bool isEven = uniform(0, 1), hasResidual = uniform(0, 1);
   auto makeValue = [&] { return build.value(isEven ? 2 : uniform(1, 3)); };
   std::vector<ValueIndex> states{isEven ? build.value(2, /*resident=*/true) : makeValue()};
   std::vector<ValueIndex> tapes{-1};
@@ -176,7 +177,7 @@ SmallStep makeSmallStep(uint32_t seed) {
       reads.push_back(states[stage]);
     if (!isEven && uniform(0, 1))
       reads.push_back(states[stage - 1]);
-    if (!isEven && skipped >= 0 && uniform(0, 1))
+    if (skipped >= 0 && (isEven ? hasResidual : uniform(0, 1)))
       reads.push_back(skipped);
     skipped = gradient;
     gradient = makeValue();

@@ -56,7 +56,7 @@ private:
 
   const Graph &graph;
   const EqualBlocks &blocks;
-  std::vector<std::vector<bool>> before; // per two positions of one block
+  std::vector<std::vector<bool>> before;   // per two positions of one block
   std::vector<std::vector<size_t>> levels; // positions by the longest way to them
   int64_t passing = INT64_MAX;             // bytes that pass from block to block
 };
@@ -268,8 +268,8 @@ std::vector<OpIndex> PointChoice::points(OpIndex last) const {
     markDescendants(graph, fullest, after);
   };
   std::vector<OpIndex> before;
-  for (int32_t segment = 0;
-       segment < chain.backwardSegment(blocks.stageOf(blocks.count() - 1)); ++segment)
+  for (int32_t segment = 0; segment < chain.backwardSegment(blocks.stageOf(blocks.count() - 1));
+       ++segment)
     llvm::append_range(before, segments[segment]);
   addFrom(before);
   for (size_t block = blocks.count(); block-- > 0;)
@@ -305,10 +305,8 @@ void llmmem::planning::raiseByRounds(const Graph &graph, const Chain &chain, Pla
   const ChainChoice choice(graph, blocks);
   if (choice.mostParts() == 0)
     return;
-  BoundBasis basis{BoundBasis::Kind::Rounds,
-                   PointChoice(graph, chain, blocks).points(choice.last()),
-                   {},
-                   {}};
+  BoundBasis basis{
+      BoundBasis::Kind::Rounds, PointChoice(graph, chain, blocks).points(choice.last()), {}, {}};
   if (basis.ops.size() < 2)
     return;
   const int64_t budget = *graph.problem().budget;

@@ -47,9 +47,9 @@ private:
       if (!before.empty() && !before[ops[number]])
         return facts.nameOfOp(ops[number]) + " is no ancestor of " +
                facts.nameOfOp(ops[number + 1]) + ", so it need not first run before it";
-      points.insert(points.begin(), pointAt(ops[number], before, number + 1 < ops.size()
-                                                                     ? ops[number + 1]
-                                                                     : OpIndex(-1)));
+      points.insert(
+          points.begin(),
+          pointAt(ops[number], before, number + 1 < ops.size() ? ops[number + 1] : OpIndex(-1)));
       before = facts.ancestors(ops[number]);
     }
     return "";
@@ -58,8 +58,8 @@ private:
   /// `before` are the ancestors of `next`, which begins the next round; it is -1 for the last one.
   ProgramPoint pointAt(OpIndex op, const std::vector<bool> &before, OpIndex next) const {
     const size_t numValues = facts.problem.values.size();
-    ProgramPoint point{op, std::vector<bool>(numValues, false), {},
-                       budget - facts.footprintWithoutPaddingAt(op)};
+    ProgramPoint point{
+        op, std::vector<bool>(numValues, false), {}, budget - facts.footprintWithoutPaddingAt(op)};
     for (ValueIndex value : facts.problem.ops[op].reads)
       point.touched[value] = true;
     for (ValueIndex value : facts.problem.ops[op].writes)
@@ -111,7 +111,8 @@ private:
     std::vector<Round> rounds;
     int64_t least;
   };
-  static bool isProportional(const std::vector<int64_t> &costs, const std::vector<int64_t> &others) {
+  static bool isProportional(const std::vector<int64_t> &costs,
+                             const std::vector<int64_t> &others) {
     bool isSo = costs.size() == others.size();
     for (size_t step = 0; isSo && step < costs.size(); ++step)
       isSo = Wide(costs[step]) * others[0] == Wide(others[step]) * costs[0];
@@ -284,6 +285,17 @@ private:
     return static_cast<int64_t>(least / unit);
   }
 
+  /// Returns the highest step from `lowest` on that less than a unit holds, as the op of the
+  /// program point touches what holds it; 0 where there is none.
+  int32_t givenAt(size_t number, int32_t lowest) const {
+    int32_t given = 0;
+    forEachTouched(number, [&](int32_t step) {
+      if (step >= lowest && bytesBetween(step, operandsAfter(step), points[number].touched) < unit)
+        given = std::max(given, step);
+    });
+    return given;
+  }
+
   static int64_t unitsIn(Wide bytes, Wide unit) {
     return bytes < 0 ? -1 : static_cast<int64_t>(std::min<Wide>(bytes / unit, INT32_MAX));
   }
@@ -308,6 +320,7 @@ private:
       if (isFirst) {
         round.fits = unitsIn(room - beside[number], unit);
         round.fitsAlone = unitsIn(room, unit);
+        round.given = givenAt(number, target.step);
       }
       isFirst = false;
       rounds.push_back(round);
@@ -319,7 +332,7 @@ private:
   const RoundChain &chain;
   std::vector<int32_t> depth;               // per value
   std::vector<std::vector<Target>> targets; // per program point
-  std::vector<Wide> beside; // per program point: bytes that come from the last step
+  std::vector<Wide> beside;                 // per program point: bytes that come from the last step
   std::vector<Round> rounds;
   Wide unit = 0;
 };

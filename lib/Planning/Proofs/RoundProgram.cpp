@@ -42,7 +42,7 @@ int64_t RoundProgram::penalty(size_t round, int64_t units, int32_t from) const {
   if (units < it.fitsAlone)
     return costOf(numSteps - 1, numSteps);
   if (units == it.fitsAlone)
-    return costOf(std::max(from, it.target), numSteps);
+    return costOf(std::max({from, it.target, it.given}), numSteps);
   return impossible;
 }
 

@@ -28,9 +28,11 @@ struct Round {
   static constexpr int64_t unlimited = INT64_MAX / 4;
   int32_t target = 0;
   int64_t weight = 1; // units that the target takes
-  /// Units that fit at its beginning. Up to `fitsAlone` do where the last step runs again as well,
-  /// with all before it down to what is held, or, where one unit of these is held for that, alone.
+  /// Units that fit at its beginning. Up to `fitsAlone` do where the last step runs again as well.
+  /// It does so with all steps after the highest that is held, the target, or `given`, which the
+  /// round has for nothing; and alone where one unit of these is held for that.
   int64_t fits = unlimited, fitsAlone = unlimited;
+  int32_t given = 0;
   bool operator==(const Round &) const = default;
 };
 

@@ -47,8 +47,8 @@ LLMMEM_EXPORT std::vector<ClaimCheck> checkProof(const Problem &problem, const P
 
 /// Returns the recomputation that `argument` proves necessary in every plan within `budget`, or
 /// nothing where it does not hold or is too large to be followed.
-LLMMEM_EXPORT std::optional<int64_t>
-costOfRounds(const Problem &problem, const RoundArgument &argument, int64_t budget);
+LLMMEM_EXPORT std::optional<int64_t> costOfRounds(const Problem &problem,
+                                                  const RoundArgument &argument, int64_t budget);
 
 } // namespace llmmem::planning
 
