@@ -296,7 +296,7 @@ void llmmem::planning::raiseByRounds(const Graph &graph, const Chain &chain, Pla
   constexpr size_t fewestBlocks = 3;
   constexpr int64_t mostPointsTimesOps = 4000000;
   constexpr double mostWork = 210e6; // sums, in some tenths of a second
-  if (plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough)
+  if (!plan.steps.empty() && plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough)
     return;
   const EqualBlocks blocks(graph, chain);
   if (blocks.count() < fewestBlocks ||

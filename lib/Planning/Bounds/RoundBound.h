@@ -20,7 +20,7 @@
 namespace llmmem::planning {
 
 /// Raises the lower bound on the cost of `plan`, whose problem has a budget, by rounds between the
-/// blocks of `chain`.
+/// blocks of `chain`. The plan may have no steps: the bound is of every plan within the budget.
 void raiseByRounds(const Graph &graph, const Chain &chain, Plan &plan);
 
 /// Returns the argument of a basis of that kind. An op that stands in several chains is charged an

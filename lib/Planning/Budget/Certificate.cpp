@@ -112,5 +112,8 @@ void llmmem::planning::certify(const Graph &graph, BudgetSearch &search, Frontie
     plan.offsets.clear();
     plan.workspaces.clear();
     plan.peak = plan.arena = plan.cost = 0;
+    // Of several variants one may have a plan, and what is proved holds for all of them.
+    if (isTight && plan.status == Status::Unknown && options.provesCost && !search.microBatches())
+      raiseByRounds(graph, search.mainChain(), plan);
   }
 }
