@@ -291,11 +291,19 @@ RoundArgument llmmem::planning::roundArgument(const Graph &graph, const BoundBas
   return argument;
 }
 
+/// Returns how many sums may be compared: all, in some tenths of a second, where a quarter of the
+/// step or more is left to prove, and as much less as less is left.
+static double mostWork(const Graph &graph, const Plan &plan) {
+  constexpr double all = 210e6;
+  const int64_t left = plan.cost - plan.costLowerBound;
+  return plan.steps.empty() ? all
+                            : all * std::min(1.0, 4.0 * double(left) / double(graph.baseCost()));
+}
+
 void llmmem::planning::raiseByRounds(const Graph &graph, const Chain &chain, Plan &plan) {
   constexpr int64_t closeEnough = 200; // half a percent of the step
   constexpr size_t fewestBlocks = 3;
   constexpr int64_t mostPointsTimesOps = 4000000;
-  constexpr double mostWork = 210e6; // sums, in some tenths of a second
   if (!plan.steps.empty() && plan.cost - plan.costLowerBound <= graph.baseCost() / closeEnough)
     return;
   const EqualBlocks blocks(graph, chain);
@@ -313,7 +321,7 @@ void llmmem::planning::raiseByRounds(const Graph &graph, const Chain &chain, Pla
   const int64_t room =
       budget - graph.residentBytes() - graph.footprint(basis.ops[basis.ops.size() / 2]);
   size_t parts = choice.mostParts();
-  while (parts > 0 && choice.workOf(parts, room) > mostWork)
+  for (const double most = mostWork(graph, plan); parts > 0 && choice.workOf(parts, room) > most;)
     --parts;
   if (parts == 0)
     return;

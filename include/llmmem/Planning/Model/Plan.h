@@ -100,7 +100,7 @@ struct BoundBasis {
   Kind kind = Kind::EveryOpOnce;
   std::vector<OpIndex> ops;
   std::vector<int64_t> prices;
-  std::vector<std::vector<OpIndex>> chains;
+  std::vector<std::vector<OpIndex>> chains = {};
 };
 
 /// The number of one variant of a step (VariantSet.h): an alternative, and one of its tilings.
