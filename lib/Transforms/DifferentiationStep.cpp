@@ -167,9 +167,9 @@ LogicalResult StepBuilder::buildBackward() {
       parameter.replicas = replica.getAxes();
       read.back() = replica;
     }
-    // A resident gradient is the accumulator: contributions go on in its bytes.
-    if (parameter.gradientArgument &&
-        parameter.gradientArgument.getType() == parameter.argument.getType())
+    // A resident gradient is the accumulator: contributions go on in its bytes. Under ZeRO-2 it
+    // takes up the part of each sum, also where a group of one rank has all of it.
+    if (parameter.gradientArgument && accumulatesInPlace(parameter))
       gradients[read.back()] = parameter.gradientArgument;
   }
   // The gradient of the scaled loss is the scale.

@@ -230,6 +230,13 @@ TEST(StepEqualityOfOne, IsBitwise) {
     EXPECT_EQ(run(test, 1, "", whole), one) << "ZeRO stage " << test.zero;
 }
 
+// A group of one rank has all of each sum, which its micro-batches take up once.
+TEST(StepEqualityOfOne, AddsUpMicroBatches) {
+  Case test{"gpt2", importer::ElementKind::F64, 1, 2};
+  test.microBatches = 2;
+  expectEqualSteps(test);
+}
+
 using importer::ElementKind;
 
 /// A case of tensor parallel ranks.
