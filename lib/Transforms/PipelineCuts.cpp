@@ -58,11 +58,22 @@ private:
 };
 } // namespace
 
+/// Returns whether it is the count of dropped choices, or the sum of the ranks' counts.
+static bool isCountOfDropped(Operation *op) {
+  if (auto sum = dyn_cast<llm::AllReduceOp>(op))
+    return sum.getX().getDefiningOp<llm::CountDroppedOp>() != nullptr;
+  return isa<llm::CountDroppedOp>(op);
+}
+
 void Cutter::classify() {
   llvm::DenseSet<Value> ofParameters, ofInputs;
   for (BlockArgument argument : body.getArguments())
     (getRole(argument) == llm::Role::Param ? ofParameters : ofInputs).insert(argument);
   for (Operation &op : body.without_terminator()) {
+    if (auto count = dyn_cast<llm::CountDroppedOp>(op))
+      cuts.dropped = count;
+    if (isCountOfDropped(&op))
+      continue;
     auto reads = [&](const llvm::DenseSet<Value> &values) {
       return llvm::any_of(op.getOperands(), [&](Value value) { return values.contains(value); });
     };

@@ -3,6 +3,7 @@
 #ifndef LLMMEM_LIB_TRANSFORMS_PIPELINECUTS_H
 #define LLMMEM_LIB_TRANSFORMS_PIPELINECUTS_H
 
+#include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -21,6 +22,9 @@ struct PipelineChunk {
 struct PipelineCuts {
   std::vector<PipelineChunk> chunks;
   llvm::DenseSet<mlir::Operation *> activations;
+  /// Counts what experts drop in all blocks; null where nothing is counted. It belongs to no chunk,
+  /// as each stage counts the places of its own.
+  llm::CountDroppedOp dropped;
   /// Holds those ops of no chunk that depend on the micro-batch.
   llvm::DenseSet<mlir::Operation *> ofMicroBatch;
 

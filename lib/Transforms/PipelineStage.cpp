@@ -8,6 +8,7 @@
 #include "llmmem/Transforms/MicroBatches.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <map>
 
 using namespace mlir;
@@ -88,6 +89,7 @@ private:
   // The end of the step
   void sumSharedParameters();
   Value sumLosses();
+  FailureOr<SmallVector<Value>> countDropped();
 
   const Pipeline &pipeline;
   int64_t stage;
@@ -484,6 +486,40 @@ Value StageBuilder::sumLosses() {
                 "loss.of_stages");
 }
 
+/// Returns the count of what all micro-batches have dropped, equal on all stages, where the loss
+/// counts it. Places are few bytes, so they wait for one count at the end.
+FailureOr<SmallVector<Value>> StageBuilder::countDropped() {
+  llm::CountDroppedOp all = pipeline.cuts.dropped;
+  if (!all)
+    return SmallVector<Value>();
+  SmallVector<Value> places;
+  for (auto &[part, state] : parts)
+    for (Value value : all.getPlaces())
+      if (Value own = state.activations.lookupOrNull(value))
+        places.push_back(own);
+  if (places.empty())
+    return emitError(loss.getLoc()) << "has no experts in the blocks of stage " << stage
+                                    << ", which then has no dropped choices to count; take fewer "
+                                       "stages, or import the model "
+                                       "without --expert-capacity";
+  llvm::SmallPtrSet<Attribute, 4> summed;
+  if (pipeline.shape.stages > 1)
+    summed.insert_range(axis);
+  for (Operation *user : all->getUsers())
+    if (auto sum = dyn_cast<llm::AllReduceOp>(user))
+      summed.insert_range(sum.getAxes());
+  SmallVector<Attribute> axes;
+  llvm::copy_if(llm::meshOf(all).getNames(), std::back_inserter(axes),
+                [&](StringAttr name) { return summed.contains(name); });
+  Value count = create(llm::CountDroppedOp::create(builder, loss.getLoc(), all.getType(), places),
+                       llm::Phase::Update, "dropped_choices");
+  if (!axes.empty())
+    count =
+        create(llm::AllReduceOp::create(builder, loss.getLoc(), count, builder.getArrayAttr(axes)),
+               llm::Phase::Update, "dropped_choices.of_stages");
+  return SmallVector<Value>{count};
+}
+
 FailureOr<func::FuncOp> StageBuilder::build() {
   createFunction();
   ArrayRef<PipelineTask> tasks = pipeline.schedule[stage];
@@ -500,8 +536,13 @@ FailureOr<func::FuncOp> StageBuilder::build() {
   finishGradients(signature->parameters);
   Block &body = step.getBody().front();
   Value total = sumLosses();
+  FailureOr<SmallVector<Value>> dropped = countDropped();
+  if (failed(dropped)) {
+    step.erase();
+    return failure();
+  }
   buildUpdates(body, /*firstBackward=*/nullptr, training, signature->inputs, signature->parameters);
-  signature->finish(total, {});
+  signature->finish(total, *dropped);
   return step;
 }
 
