@@ -351,28 +351,30 @@ std::string DispatchOp::getShardingRule() {
 std::string CombineOp::getShardingRule() {
   return std::string("E b C h, b S K, E b C") + (getWeights() ? ", b S K" : "") + " -> b S h";
 }
-/// Returns the dimensions of rows of groups except the last.
+/// Returns the dimensions of rows of groups except the last. Ops that multiply by weights of
+/// experts name their number `experts`, which ranks of ep split; those that know of the tokens'
+/// choices need all of them.
 static std::string dimensionsOfRows(Value x) {
-  std::string rows = "E";
+  std::string rows = "experts";
   for (int64_t dimension = 1; dimension + 1 < tensorType(x).getRank(); ++dimension)
     rows += " r" + std::to_string(dimension);
   return rows;
 }
 std::string GroupedLinearOp::getShardingRule() {
   std::string rows = dimensionsOfRows(getX()), choices = getChoices() ? ", " + rows : "";
-  std::string weight = getLayout() == WeightLayout::InOut ? "E i o" : "E o i";
+  std::string weight = getLayout() == WeightLayout::InOut ? "experts i o" : "experts o i";
   if (!getScales())
     return rows + " i, " + weight + choices + " -> " + rows + " o";
   // A rank has whole rows of a weight in fewer bits as they are stored, and so whole groups.
   bool isInOut = getLayout() == WeightLayout::InOut;
   std::string in = isInOut ? "i" : "I", out = isInOut ? "O" : "o",
-              row = "E " + (isInOut ? in : out);
+              row = "experts " + (isInOut ? in : out);
   return rows + " " + in + ", " + row + " " + (isInOut ? out : in) + ", " + row + " G" +
          (getZeros() ? ", " + row + " G" : "") + choices + " -> " + rows + " " + out;
 }
 std::string AddGroupBiasOp::getShardingRule() {
   std::string rows = dimensionsOfRows(getX());
-  return rows + " o, E o" + (getChoices() ? ", " + rows : "") + " -> " + rows + " o";
+  return rows + " o, experts o" + (getChoices() ? ", " + rows : "") + " -> " + rows + " o";
 }
 std::string GateRowsOp::getShardingRule() { return "... w, ... G -> ... w"; }
 std::string RouterLoadOp::getShardingRule() { return "... E, ... K, ... -> E, E"; }

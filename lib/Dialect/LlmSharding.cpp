@@ -158,6 +158,8 @@ Rule AllGatherOp::getShardingRule() {
   std::string all = allBut(getX(), getDimension());
   return all + (getDestination() ? ", " + all : "") + "-> " + all;
 }
+// Of what ranks exchange, the parts that belong to one micro-batch of each rank stay together.
+Rule AllToAllOp::getShardingRule() { return "... -> ..."; }
 Rule PartOp::getShardingRule() {
   std::string all = allBut(getX(), getDimension());
   return all + "-> " + all;

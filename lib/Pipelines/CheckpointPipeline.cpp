@@ -92,6 +92,11 @@ static std::optional<int64_t> sizeOfAxis(const CheckpointPipelineOptions &option
   return std::nullopt;
 }
 
+/// Returns whether the mesh has an axis that splits the batch.
+static bool splitsBatch(const CheckpointPipelineOptions &options) {
+  return sizeOfAxis(options, kDataParallelAxis) || sizeOfAxis(options, kExpertParallelAxis);
+}
+
 static std::optional<int64_t> stagesOf(const CheckpointPipelineOptions &options) {
   return sizeOfAxis(options, kPipelineAxis);
 }
@@ -148,7 +153,7 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
     llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
     if (!mesh)
       return llvm::createStringError(spell("mesh") + ": " + llvm::toString(mesh.takeError()));
-    if (options.zero != 0 && !sizeOfAxis(options, kDataParallelAxis))
+    if (options.zero != 0 && !splitsBatch(options))
       return llvm::createStringError(spell("zero") + " splits over dp; add it, as in " +
                                      spell("mesh") + "=dp=2," + options.mesh);
     if (options.sequenceParallel && !sizeOfAxis(options, kTensorParallelAxis))
@@ -184,7 +189,7 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
   for (auto [name, isGiven] : {std::pair("bucket-bytes", options.bucketBytes.hasValue()),
                                std::pair("data-parallel", options.dataParallel.hasValue())})
     // What --mesh=auto compares has dp or not; a topology is given to it alone.
-    if (isGiven && options.topology.empty() && !sizeOfAxis(options, kDataParallelAxis))
+    if (isGiven && options.topology.empty() && !splitsBatch(options))
       return llvm::createStringError(spell(name) + " is of ranks of dp; give them, as in " +
                                      spell("mesh") + "=dp=2" +
                                      (options.mesh.empty() ? "" : "," + options.mesh.getValue()));

@@ -28,17 +28,17 @@ using llm::LlmDialect;
 /// Splits an input along its first dimension, which is its batch.
 LogicalResult Parallelizer::splitInput(BlockArgument argument) {
   auto type = cast<RankedTensorType>(argument.getType());
-  if (type.getRank() == 0 || !dataAxis)
+  if (type.getRank() == 0 || dataAxes.empty())
     return success();
-  int64_t ranks = shardings.ranksOf({dataAxis});
+  int64_t ranks = shardings.ranksOf(dataAxes);
   if (type.getDimSize(0) % ranks != 0)
     return emitError(argument.getLoc())
            << "input '" << getName(argument) << "' has a batch of " << type.getDimSize(0)
-           << ", which does not divide over dp = " << ranks
+           << ", which does not divide over " << spellAxes(dataAxes, ranks)
            << "; import the model with a --batch that is a multiple of " << ranks;
   ValueSharding state = shardings.of(argument);
-  state.sharding.dimensions[0].axes.push_back(dataAxis);
-  annotate(argument, LlmDialect::kShard, shardings.arrayOf({dataAxis}));
+  state.sharding.dimensions[0].axes = dataAxes;
+  annotate(argument, LlmDialect::kShard, shardings.arrayOf(dataAxes));
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
   return shardings.set(argument, state);
 }
@@ -51,8 +51,8 @@ LogicalResult Parallelizer::startArgument(BlockArgument argument) {
     ofParameters.insert(argument);
     // Numbers in fewer bits have no gradient.
     const bool isPacked = llm::isPacked(getElementTypeOrSelf(argument.getType()));
-    if (dataAxis && !isPacked)
-      state.own.push_back(dataAxis);
+    if (!isPacked)
+      state.own = dataAxes;
     if (tensorAxis && !isPacked)
       state.shared.push_back(tensorAxis);
   }
@@ -83,7 +83,8 @@ static Operation *firstReaderOf(BlockArgument argument) {
 /// this one gather: whether what it gives is held for the backward or gathered again is for the
 /// plan to decide, as for any other op.
 void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
-  ArrayAttr axes = shardings.arrayOf({dataAxis});
+  const Axes group = dataAxesOf(arguments.front());
+  ArrayAttr axes = shardings.arrayOf(group);
   Operation *first = firstReaderOf(arguments.front());
   OpBuilder builder(first);
   SmallVector<RankedTensorType> shards;
@@ -91,7 +92,7 @@ void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
   SmallVector<Attribute> names;
   for (BlockArgument argument : arguments) {
     auto shard = cast<RankedTensorType>(argument.getType());
-    ParameterShard parts = *ParameterShard::of(shard, shardings.ranksOf({dataAxis}));
+    ParameterShard parts = *ParameterShard::of(shard, shardings.ranksOf(group));
     shards.push_back(shard);
     gathered.push_back(parts.gathered);
     names.push_back(builder.getStringAttr(getName(argument) + ".gathered"));
@@ -130,19 +131,22 @@ void Parallelizer::gatherParameters() {
   auto blockOf = [](BlockArgument argument) {
     return firstReaderOf(argument)->getAttr(LlmDialect::kBlock);
   };
-  using Key = std::tuple<Attribute, Type, Attribute>; // block, elements, whether frozen
+  // Block, elements, whether frozen, axes.
+  using Key = std::tuple<Attribute, Type, Attribute, Attribute>;
   llvm::MapVector<Key, SmallVector<SmallVector<BlockArgument>>> buckets;
   SmallVector<SmallVector<BlockArgument>> all;
   llvm::DenseMap<Key, int64_t> bytesInLast;
   for (BlockArgument argument : inParts) {
     int64_t bytes = bytesOfType(argument.getType());
     Attribute block = blockOf(argument);
-    if (!block || bytes > strategy.bucketBytes || shardings.ranksOf({dataAxis}) == 1) {
+    const Axes axes = dataAxesOf(argument);
+    if (!block || bytes > strategy.bucketBytes || shardings.ranksOf(axes) == 1) {
       all.push_back({argument});
       continue;
     }
     Attribute frozen = loss.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen);
-    const Key key = {block, getElementTypeOrSelf(argument.getType()), frozen};
+    const Key key = {block, getElementTypeOrSelf(argument.getType()), frozen,
+                     shardings.arrayOf(axes)};
     auto &ofBlock = buckets[key];
     if (ofBlock.empty() || bytesInLast[key] + bytes > strategy.bucketBytes ||
         ofBlock.back().size() == kMostInBucket) {
@@ -164,12 +168,13 @@ static bool hasWholeRows(RankedTensorType part, RankedTensorType gathered, Ranke
   return gathered == whole && part.getNumElements() * part.getElementTypeBitWidth() % 8 == 0;
 }
 
-/// Checks that ranks of dp can split what tp leaves of a parameter.
+/// Checks that ZeRO can split what tp and ep leave of a parameter.
 LogicalResult Parallelizer::checkParts(BlockArgument argument) {
   auto shard = cast<RankedTensorType>(argument.getType());
-  if (strategy.zeroStage == 0 || shardings.of(argument).isSplitOver(dataAxis))
+  if (strategy.zeroStage == 0 || dataAxesOf(argument).empty())
     return success();
-  int64_t ranks = shardings.ranksOf({dataAxis});
+  const Axes axes = dataAxesOf(argument);
+  int64_t ranks = shardings.ranksOf(axes);
   const std::optional<ParameterShard> parts = ParameterShard::of(shard, ranks);
   const bool isPacked = llm::isPacked(shard.getElementType()) && strategy.zeroStage == 3;
   if (parts && (!isPacked || hasWholeRows(parts->part, parts->gathered, shard)))
@@ -177,12 +182,13 @@ LogicalResult Parallelizer::checkParts(BlockArgument argument) {
   InFlightDiagnostic error = emitError(argument.getLoc())
                              << "parameter '" << getName(argument) << "' of type " << shard;
   if (isPacked)
-    return error << " is held in fewer bits, in parts of whole rows and bytes, and dp = " << ranks
-                 << " does not divide it so; take a dp that divides " << shard.getDimSize(0)
+    return error << " is held in fewer bits, in parts of whole rows and bytes, and "
+                 << spellAxes(axes, ranks) << " does not divide it so; take a " << nameAxes(axes)
+                 << " that divides " << shard.getDimSize(0)
                  << ", or zero=2, which leaves frozen parameters whole";
-  return error << " has " << shard.getNumElements()
-               << " elements, which do not divide over dp = " << ranks
-               << "; take a dp that divides them, or zero=0";
+  return error << " has " << shard.getNumElements() << " elements, which do not divide over "
+               << spellAxes(axes, ranks) << "; take a " << nameAxes(axes)
+               << " that divides them, or zero=0";
 }
 
 /// Annotates a cache with the part that a rank holds, in the way of parameters.
@@ -195,7 +201,7 @@ void Parallelizer::finishCache(BlockArgument argument) {
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type.clone(sharding.wholeSizes)));
 }
 
-/// Decides, once all readers are known, whether the ranks of dp split the parameter.
+/// Decides, once all readers are known, whether ZeRO splits the parameter.
 void Parallelizer::finishParameter(BlockArgument argument) {
   ValueSharding state = shardings.of(argument);
   auto shard = cast<RankedTensorType>(argument.getType());
@@ -204,9 +210,9 @@ void Parallelizer::finishParameter(BlockArgument argument) {
     annotate(argument, LlmDialect::kSharding, shardings.attributeOf(state.sharding));
     annotate(argument, LlmDialect::kWhole, TypeAttr::get(whole));
   }
-  if (!dataAxis || state.isSplitOver(dataAxis))
+  ArrayAttr axes = shardings.arrayOf(dataAxesOf(argument));
+  if (axes.empty())
     return;
-  ArrayAttr axes = shardings.arrayOf({dataAxis});
   annotate(argument, LlmDialect::kDataParallel,
            llm::DataParallelAttr::get(loss.getContext(), axes, strategy.zeroStage,
                                       strategy.bucketBytes, strategy.server));
@@ -278,6 +284,9 @@ FailureOr<Operation *> Parallelizer::visit(Operation *op) {
   if (op->getNumResults() > 0 &&
       llvm::all_of(op->getResults(), [&](Value result) { return shardings.isKnown(result); }))
     return op->getNextNode();
+  if (expertAxis && shardings.ranksOf({expertAxis}) > 1 &&
+      failed(choice.splitExperts(op, expertAxis)))
+    return failure();
   if (tensorAxis && shardings.ranksOf({tensorAxis}) > 1 && failed(choice.decide(op)))
     return failure();
   SmallVector<Sharding> operands;
@@ -319,6 +328,18 @@ LogicalResult Parallelizer::checkLoss() {
          << (ofParameters.contains(value) ? "the batch" : "what is split");
 }
 
+/// Checks that ep, where it has several ranks, splits experts.
+LogicalResult Parallelizer::checkExperts() {
+  if (!expertAxis || shardings.ranksOf({expertAxis}) == 1 ||
+      llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
+        return getRole(argument) == llm::Role::Param &&
+               shardings.of(argument).isSplitOver(expertAxis);
+      }))
+    return success();
+  return emitError(loss.getLoc()) << "has no experts that ep = " << shardings.ranksOf({expertAxis})
+                                  << " would split; give these ranks to dp";
+}
+
 LogicalResult Parallelizer::run() {
   for (BlockArgument argument : body.getArguments())
     if (failed(startArgument(argument)))
@@ -338,7 +359,7 @@ LogicalResult Parallelizer::run() {
   }
   if (llvm::any_of(parameters,
                    [&](BlockArgument parameter) { return failed(checkParts(parameter)); }) ||
-      failed(strategy.inference ? gatherResults() : checkLoss()))
+      failed(checkExperts()) || failed(strategy.inference ? gatherResults() : checkLoss()))
     return failure();
   for (BlockArgument parameter : parameters)
     finishParameter(parameter);
@@ -366,13 +387,28 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
            << "has a server, which needs dp and goes neither with a ZeRO stage nor with pp; the "
               "mesh is "
            << mesh << ", the stage " << strategy.zeroStage;
-  if (strategy.zeroStage > 0 && !mesh.findAxis(kDataParallelAxis))
+  const std::optional<unsigned> data = mesh.findAxis(kDataParallelAxis),
+                                experts = mesh.findAxis(kExpertParallelAxis);
+  if (data && experts && *experts < *data)
+    return emitError(loss.getLoc())
+           << "is to be split over " << mesh
+           << ", whose ranks of ep are no neighbours among those of dp; write dp before ep";
+  if (strategy.server && experts)
+    return emitError(loss.getLoc())
+           << "has a server, which would update experts that it does not have over ep; leave out "
+              "ep, or let every rank update (data-parallel=all-reduce)";
+  if (strategy.zeroStage > 0 && !data && !experts)
     return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << strategy.zeroStage
                                     << " over dp, which " << mesh << " does not have; add dp, or "
                                     << "take zero=0";
   if (strategy.sequenceParallel && !mesh.findAxis(kTensorParallelAxis))
     return emitError(loss.getLoc()) << "is to be split along the sequence over tp, which " << mesh
                                     << " does not have; add tp, or leave out sequence-parallel";
+  if (strategy.sequenceParallel && countExperts(loss) > 0)
+    return emitError(loss.getLoc())
+           << "is to be split along the sequence, and its experts count their places along whole "
+              "sequences; leave out sequence-parallel: tp splits the widths of experts, and ep "
+              "their number";
   if (loss->hasAttr(LlmDialect::kMesh))
     return emitError(loss.getLoc())
            << "is the function of one rank of " << loss->getAttr(LlmDialect::kMesh) << " already";

@@ -2,6 +2,8 @@
 
 #include "ValueShardings.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Transforms/Parallelize.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace llmmem;
@@ -148,6 +150,41 @@ static bool isHeld(BlockArgument argument) {
   return role == llm::Role::Param || role == llm::Role::KvCache;
 }
 
+int64_t llmmem::countExperts(func::FuncOp loss) {
+  int64_t count = 0;
+  for (Operation &op : loss.getBody().front()) {
+    FailureOr<ShardingRule> rule =
+        isa<ShardingOpInterface>(op) ? ShardingRule::of(&op) : FailureOr<ShardingRule>();
+    if (failed(rule))
+      continue;
+    for (auto [operand, dimensions] : llvm::zip_equal(op.getOperands(), rule->operands))
+      for (auto [number, dimension] : llvm::enumerate(dimensions))
+        if (dimension.factors.front() == kExpertFactor)
+          count = std::gcd(count, cast<RankedTensorType>(operand.getType()).getDimSize(number));
+  }
+  return count;
+}
+
+LogicalResult ParameterChoice::splitExperts(Operation *op, StringAttr experts) {
+  if (!isa<ShardingOpInterface>(op))
+    return success();
+  FailureOr<ShardingRule> rule = ShardingRule::of(op);
+  if (failed(rule))
+    return failure();
+  for (auto [number, dimensions] : llvm::enumerate(rule->operands)) {
+    auto argument = dyn_cast<BlockArgument>(op->getOperand(number));
+    if (!argument || !isHeld(argument) || decided.contains(argument))
+      continue;
+    ValueSharding state = shardings.of(argument);
+    for (auto [dimension, split] : llvm::zip_equal(dimensions, state.sharding.dimensions))
+      if (dimension.factors.front() == kExpertFactor)
+        split.axes = {experts};
+    if (state.isSplitOver(experts) && failed(shardings.set(argument, state)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult ParameterChoice::decide(Operation *op) {
   if (!isa<ShardingOpInterface>(op))
     return success();
@@ -155,7 +192,7 @@ LogicalResult ParameterChoice::decide(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     auto argument = dyn_cast<BlockArgument>(operand.get());
     if (argument && isHeld(argument) && !decided.contains(argument) &&
-        shardings.of(argument).sharding.isWhole())
+        !shardings.of(argument).isSplitOver(axis))
       reading.parameters.push_back(operand.getOperandNumber());
   }
   if (reading.parameters.empty())

@@ -74,25 +74,32 @@ Value OperandReader::replicaOf(Operation *reader, Value value, const Axes &axes)
   return known;
 }
 
-/// Returns all of `from`, and a part of `to` instead.
-Value OperandReader::exchanged(Operation *reader, Value value, unsigned from, unsigned to) {
+/// Moves `axes`, the innermost of those that split `from`, to `to`. All later readers read the same
+/// value.
+Value OperandReader::exchanged(Operation *reader, Value value, unsigned from, unsigned to,
+                               const Axes &axes) {
+  ArrayAttr group = shardings.arrayOf(axes);
+  Value &known = exchanges[{value, from, to, group}];
+  if (known)
+    return known;
   ValueSharding state = shardings.of(value);
-  const Axes axes = state.sharding.dimensions[from].axes;
   const int64_t ranks = shardings.ranksOf(axes);
-  std::swap(state.sharding.dimensions[from], state.sharding.dimensions[to]);
+  removeFrom(state.sharding.dimensions[from].axes, axes);
+  llvm::append_range(state.sharding.dimensions[to].axes, axes);
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[from] *= ranks;
   shape[to] /= ranks;
   OpBuilder builder(reader);
-  auto other = llm::AllToAllOp::create(builder, value.getLoc(), type.clone(shape), value,
-                                       shardings.arrayOf(axes), to, from);
-  annotateOp(other, getName(value) + ".exchanged", reader);
-  (void)shardings.set(other.getY(), state); // it has this type
-  return other.getY();
+  known =
+      llm::AllToAllOp::create(builder, value.getLoc(), type.clone(shape), value, group, to, from);
+  annotateOp(known.getDefiningOp(), getName(value) + ".exchanged", reader);
+  (void)shardings.set(known, state); // it has this type
+  return known;
 }
 
-/// Returns this rank's part along `dimension`, made once for all later readers.
+/// Returns this rank's part along `dimension`, made once for all later readers. A part of a fill is
+/// a smaller fill.
 FailureOr<Value> OperandReader::partOf(Operation *reader, Value value, unsigned dimension,
                                        const Axes &axes) {
   ArrayAttr group = shardings.arrayOf(axes);
@@ -108,7 +115,11 @@ FailureOr<Value> OperandReader::partOf(Operation *reader, Value value, unsigned 
   ValueSharding state = shardings.of(value);
   llvm::append_range(state.sharding.dimensions[dimension].axes, axes);
   OpBuilder builder(reader);
-  known = llm::PartOp::create(builder, value.getLoc(), type.clone(shape), value, group, dimension);
+  if (auto fill = value.getDefiningOp<llm::FillOp>())
+    known = llm::FillOp::create(builder, value.getLoc(), type.clone(shape), fill.getValueAttr());
+  else
+    known =
+        llm::PartOp::create(builder, value.getLoc(), type.clone(shape), value, group, dimension);
   annotateOp(known.getDefiningOp(), getName(value) + ".part", reader);
   if (ofParameters.contains(value))
     ofParameters.insert(known);
@@ -120,6 +131,30 @@ FailureOr<Value> OperandReader::partOf(Operation *reader, Value value, unsigned 
 //===----------------------------------------------------------------------===//
 // What an op reads
 //===----------------------------------------------------------------------===//
+
+/// Returns the dimension that takes over the axes of one that must be whole: one that other
+/// operands have split so, as the tokens that experts give back are, or else the last that may be
+/// split.
+static std::optional<unsigned> dimensionToSplit(const ShardingRule &rule, unsigned operand,
+                                                ArrayRef<ValueSharding> operands, const Axes &axes,
+                                                int64_t ranks) {
+  const Sharding &sharding = operands[operand].sharding;
+  ArrayRef<FactorDimension> dimensions = rule.operands[operand];
+  std::optional<unsigned> last;
+  for (size_t to = dimensions.size(); to-- > 0;) {
+    if (dimensions[to].mustBeWhole() || dimensions[to].factors.size() > 1)
+      continue;
+    Axes both = sharding.dimensions[to].axes;
+    llvm::append_range(both, axes);
+    for (auto [others, other] : llvm::zip_equal(rule.operands, operands))
+      for (auto [dimension, split] : llvm::zip_equal(others, other.sharding.dimensions))
+        if (dimension.factors == dimensions[to].factors && split.axes == both)
+          return to;
+    if (!last && sharding.dimensions[to].isWhole() && sharding.wholeSizes[to] % ranks == 0)
+      last = to;
+  }
+  return last;
+}
 
 /// Exchanges what must be whole in a dimension that ranks have parts of, and may be split in
 /// another one: positions for heads after a norm of all heads.
@@ -134,21 +169,28 @@ LogicalResult OperandReader::readWholeDimensions(Operation *op) {
       const DimensionSharding split = sharding.dimensions[from];
       if (!dimension.mustBeWhole() || split.isWhole() || split.padded || !split.pieces.empty())
         continue;
-      for (size_t to = dimensions.size(); to-- > 0;)
-        if (const FactorDimension &other = dimensions[to];
-            !other.mustBeWhole() && other.factors.size() == 1 &&
-            sharding.dimensions[to].isWhole() &&
-            sharding.wholeSizes[to] % shardings.ranksOf(Axes(split.axes)) == 0) {
-          op->setOperand(number, exchanged(op, operand, from, to));
-          break;
-        }
+      const Axes axes = split.axes;
+      if (std::optional<unsigned> to = dimensionToSplit(*rule, number, shardings.ofOperands(op),
+                                                        axes, shardings.ranksOf(axes)))
+        op->setOperand(number, exchanged(op, operand, from, *to, axes));
     }
   }
   return success();
 }
 
+/// Returns the whole dimension of this factor, where there is one.
+static std::optional<unsigned> findWhole(ArrayRef<FactorDimension> dimensions,
+                                         const Sharding &sharding, StringRef factor) {
+  for (auto [number, dimension] : llvm::enumerate(dimensions))
+    if (dimension.factors.size() == 1 && dimension.factors.front() == factor &&
+        sharding.dimensions[number].isWhole())
+      return number;
+  return std::nullopt;
+}
+
 /// An axis splits one factor of an op. Parameters keep theirs, so that no rank has all of a
-/// product's weight; what else is split over the axis is gathered.
+/// product's weight. What else is split over the axis is exchanged for a part of that factor, as
+/// tokens are for the rows of a rank's experts, or gathered where it has no such dimension.
 LogicalResult OperandReader::readOnOneFactor(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
@@ -164,13 +206,21 @@ LogicalResult OperandReader::readOnOneFactor(Operation *op) {
   for (auto [number, dimensions] : llvm::enumerate(rule->operands))
     for (auto [place, dimension] : llvm::enumerate(dimensions)) {
       Value operand = op->getOperand(number);
-      const DimensionSharding split = shardings.of(operand).sharding.dimensions[place];
-      bool isElsewhere = llvm::any_of(split.axes, [&](StringAttr axis) {
+      const Sharding sharding = shardings.of(operand).sharding;
+      const DimensionSharding split = sharding.dimensions[place];
+      auto isElsewhere = [&](StringAttr axis) {
         auto found = factorOf.find(axis);
         return found != factorOf.end() && found->second != dimension.factors.front();
-      });
-      if (isElsewhere && !ofParameters.contains(operand) && !split.padded && split.pieces.empty())
-        op->setOperand(number, gathered(op, operand, place));
+      };
+      if (llvm::none_of(split.axes, isElsewhere) || ofParameters.contains(operand) ||
+          split.padded || !split.pieces.empty())
+        continue;
+      const StringAttr innermost = split.axes.back();
+      std::optional<unsigned> to = isElsewhere(innermost)
+                                       ? findWhole(dimensions, sharding, factorOf.at(innermost))
+                                       : std::nullopt;
+      op->setOperand(number, to ? exchanged(op, operand, place, *to, {innermost})
+                                : gathered(op, operand, place));
     }
   return success();
 }

@@ -28,13 +28,16 @@ private:
   llvm::FailureOr<mlir::Value> partOf(mlir::Operation *reader, mlir::Value value,
                                       unsigned dimension, const Axes &axes);
   mlir::Value gathered(mlir::Operation *reader, mlir::Value value, unsigned dimension);
-  mlir::Value exchanged(mlir::Operation *reader, mlir::Value value, unsigned from, unsigned to);
+  mlir::Value exchanged(mlir::Operation *reader, mlir::Value value, unsigned from, unsigned to,
+                        const Axes &axes);
   mlir::Value replicaOf(mlir::Operation *reader, mlir::Value value, const Axes &axes);
 
   ValueShardings &shardings;
   llvm::DenseSet<mlir::Value> &ofParameters;
   bool inference;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> gathers;
+  llvm::DenseMap<std::tuple<mlir::Value, unsigned, unsigned, mlir::ArrayAttr>, mlir::Value>
+      exchanges;
   llvm::DenseMap<std::tuple<mlir::Value, unsigned, mlir::ArrayAttr>, mlir::Value> partsOfWhole;
   llvm::DenseMap<std::pair<mlir::Value, mlir::ArrayAttr>, mlir::Value> replicas;
 };

@@ -8,12 +8,15 @@
 
 namespace llmmem {
 
+void removeFrom(Axes &axes, llvm::ArrayRef<mlir::StringAttr> others);
+
 /// Splits arguments and everything that follows from them.
 class Parallelizer {
 public:
   Parallelizer(mlir::func::FuncOp loss, const ParallelStrategy &strategy)
       : loss(loss), body(loss.getBody().front()), strategy(strategy), shardings(loss),
-        dataAxis(findAxis(kDataParallelAxis)), tensorAxis(findAxis(kTensorParallelAxis)),
+        dataAxes(findDataAxes()), tensorAxis(findAxis(kTensorParallelAxis)),
+        expertAxis(findAxis(kExpertParallelAxis)),
         choice(shardings, tensorAxis, strategy.inference),
         reader(shardings, ofParameters, strategy.inference) {}
 
@@ -23,6 +26,21 @@ private:
   mlir::StringAttr findAxis(llvm::StringRef name) {
     auto axis = mlir::StringAttr::get(loss.getContext(), name);
     return shardings.getMesh().findAxis(name) ? axis : mlir::StringAttr();
+  }
+
+  /// Returns the axes that split the batch, outermost first.
+  Axes findDataAxes() {
+    Axes axes;
+    for (llvm::StringRef name : {kDataParallelAxis, kExpertParallelAxis})
+      if (mlir::StringAttr axis = findAxis(name))
+        axes.push_back(axis);
+    return axes;
+  }
+  /// Returns the axes over which the ranks have addends of a parameter's gradient.
+  Axes dataAxesOf(mlir::BlockArgument parameter) const {
+    Axes axes = dataAxes;
+    removeFrom(axes, shardings.of(parameter).sharding.axes());
+    return axes;
   }
 
   llvm::LogicalResult startArgument(mlir::BlockArgument argument);
@@ -45,6 +63,7 @@ private:
                                              const Sharding *given) const;
   llvm::LogicalResult convert(mlir::Value value, ValueSharding state, const Sharding &given);
   llvm::LogicalResult checkLoss();
+  llvm::LogicalResult checkExperts();
   llvm::FailureOr<mlir::Value> wholeOfParts(mlir::Value value);
   llvm::LogicalResult gatherResults();
   void annotate(mlir::BlockArgument argument, llvm::StringRef name, mlir::Attribute attribute) {
@@ -55,12 +74,13 @@ private:
   mlir::Block &body;
   const ParallelStrategy &strategy;
   ValueShardings shardings;
-  mlir::StringAttr dataAxis, tensorAxis; // null where the mesh has none
+  Axes dataAxes;
+  mlir::StringAttr tensorAxis, expertAxis; // null where the mesh has none
   ParameterChoice choice;
   /// Holds parameters, and what follows from them alone.
   llvm::DenseSet<mlir::Value> ofParameters;
   OperandReader reader;
-  /// Holds parameters of which ranks of dp hold parts.
+  /// Holds parameters that ZeRO splits.
   llvm::SmallVector<mlir::BlockArgument> inParts;
 };
 
@@ -69,7 +89,6 @@ private:
 llvm::LogicalResult expectDivides(mlir::Value value, unsigned dimension, int64_t size,
                                   mlir::StringAttr axis, int64_t ranks);
 void addTo(Axes &axes, llvm::ArrayRef<mlir::StringAttr> more);
-void removeFrom(Axes &axes, llvm::ArrayRef<mlir::StringAttr> others);
 /// Gives an op of `parallelize` a name, and the block of its reader or its operand.
 void annotateOp(mlir::Operation *op, const llvm::Twine &name, mlir::Operation *neighbour);
 

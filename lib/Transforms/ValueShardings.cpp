@@ -76,10 +76,12 @@ FailureOr<Sharding> ValueShardings::read(llm::ShardingAttr attribute, Value valu
   return sharding;
 }
 
-/// Spells axes as `over dp = 2` or `over dp x tp = 8`.
-static std::string spell(ArrayRef<StringAttr> axes, int64_t ranks) {
-  auto names = llvm::map_range(axes, [](StringAttr axis) { return axis.str(); });
-  return llvm::join(names, " x ") + " = " + std::to_string(ranks);
+std::string llmmem::nameAxes(ArrayRef<StringAttr> axes) {
+  return llvm::join(llvm::map_range(axes, [](StringAttr axis) { return axis.str(); }), " x ");
+}
+
+std::string llmmem::spellAxes(ArrayRef<StringAttr> axes, int64_t ranks) {
+  return nameAxes(axes) + " = " + std::to_string(ranks);
 }
 
 LogicalResult ValueShardings::set(Value value, ValueSharding state) {
@@ -101,7 +103,7 @@ LogicalResult ValueShardings::set(Value value, ValueSharding state) {
     if (!divides && !split.padded)
       return emitError(value.getLoc())
              << "'" << getName(value) << "' has " << shape[number] << " in dimension " << number
-             << ", which does not divide over " << spell(split.axes, ranks)
+             << ", which does not divide over " << spellAxes(split.axes, ranks)
              << "; take a number of ranks that divides it";
     shape[number] = llvm::divideCeil(shape[number], ranks);
   }

@@ -11,6 +11,15 @@ namespace llmmem {
 
 using Axes = llvm::SmallVector<mlir::StringAttr, 1>;
 
+/// Names the factor of rules that numbers the experts of a mixture. It is split over ep, and over
+/// no other axis.
+inline constexpr llvm::StringLiteral kExpertFactor = "experts";
+
+/// Spells axes as `dp` or `dp x tp`.
+std::string nameAxes(llvm::ArrayRef<mlir::StringAttr> axes);
+/// Spells axes as `dp = 2` or `dp x tp = 8`.
+std::string spellAxes(llvm::ArrayRef<mlir::StringAttr> axes, int64_t ranks);
+
 /// Says what the ranks of an axis that does not split a value have, as its gradient goes
 /// (docs/Design/Ranks.md): `shared` is one value for all ranks with one gradient, and `own` is each
 /// rank's, which contributes to the gradient. A value that has no gradient is neither.
@@ -77,6 +86,9 @@ public:
   void keep(mlir::Value parameter) { decided.insert(parameter); }
   /// Decides the parameters that `op` reads. Fails after a diagnostic.
   llvm::LogicalResult decide(mlir::Operation *op);
+  /// Splits what `op` reads of all experts over `experts`, an axis, whatever `decide` splits of
+  /// one. Fails, after a diagnostic, where the ranks do not divide the experts.
+  llvm::LogicalResult splitExperts(mlir::Operation *op, mlir::StringAttr experts);
 
 private:
   struct Reading;

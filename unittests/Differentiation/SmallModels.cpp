@@ -18,6 +18,12 @@ static std::string configOf(const std::string &family) {
       "max_position_embeddings": 6, "num_attention_heads": 8, "num_hidden_layers": 2, "num_key_value_heads": 4,
       "rms_norm_eps": 1e-2, "rope_theta": 100.0, "torch_dtype": "float32", "vocab_size": 11, "attention_dropout": 0.0,
       "model_type": "llama", "attention_bias": true, "mlp_bias": true, "rope_scaling": null, "tie_word_embeddings": false})";
+  if (family == "mixtral-wide")
+    return R"({"hidden_act": "silu", "hidden_size": 16, "intermediate_size": 24, "model_type": "mixtral",
+      "max_position_embeddings": 6, "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2,
+      "rms_norm_eps": 1e-2, "rope_theta": 100.0, "torch_dtype": "float32", "vocab_size": 11, "attention_dropout": 0.0,
+      "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": null, "output_router_logits": true,
+      "router_aux_loss_coef": 0.1, "tie_word_embeddings": false})";
   if (family == "gpt2")
     return R"({"model_type": "gpt2", "activation_function": "gelu_new", "attn_pdrop": 0.0, "embd_pdrop": 0.0,
       "resid_pdrop": 0.0, "layer_norm_epsilon": 1e-2, "n_embd": 8, "n_head": 2, "n_inner": 12, "n_layer": 2,
@@ -29,6 +35,22 @@ static std::string configOf(const std::string &family) {
     return "{" + common +
            R"("model_type": "llama", "attention_bias": false, "mlp_bias": false, "rope_scaling": null,
       "tie_word_embeddings": false})";
+  if (family == "mixtral")
+    return "{" + common +
+           R"("model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": null,
+      "output_router_logits": true, "router_aux_loss_coef": 0.1, "tie_word_embeddings": false})";
+  if (family == "qwen3-moe")
+    return "{" + common +
+           R"("model_type": "qwen3_moe", "num_experts": 4, "num_experts_per_tok": 2, "head_dim": 4, "moe_intermediate_size": 6,
+      "norm_topk_prob": true, "attention_bias": false, "use_sliding_window": false, "tie_word_embeddings": false})";
+  if (family == "deepseek")
+    return R"({"model_type": "deepseek_v2", "hidden_act": "silu", "hidden_size": 8, "intermediate_size": 12,
+      "max_position_embeddings": 6, "num_attention_heads": 2, "num_hidden_layers": 2, "num_key_value_heads": 2,
+      "rms_norm_eps": 1e-2, "rope_theta": 100.0, "torch_dtype": "float32", "vocab_size": 11, "tie_word_embeddings": false,
+      "q_lora_rank": null, "kv_lora_rank": 4, "qk_nope_head_dim": 4, "qk_rope_head_dim": 2, "v_head_dim": 4,
+      "n_routed_experts": 4, "num_experts_per_tok": 2, "topk_method": "greedy", "n_group": 1, "topk_group": 1,
+      "moe_intermediate_size": 6, "n_shared_experts": 1, "first_k_dense_replace": 1, "routed_scaling_factor": 1.0,
+      "norm_topk_prob": false, "rope_scaling": null})";
   if (family == "mistral")
     return "{" + common +
            R"("model_type": "mistral", "sliding_window": 3, "tie_word_embeddings": false})";

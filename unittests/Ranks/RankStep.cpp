@@ -55,13 +55,16 @@ static std::vector<Numbers> runOne(const CompiledStep &step, StepMemory &memory,
   for (auto [number, info] : llvm::enumerate(step.arguments()))
     for (auto [index, value] : llvm::enumerate(arguments[number]))
       writeElement(info.type.getElementType(), memory.argument(number), index, value);
-  double loss = 0.0; // the sum of what micro-batches add to it
+  // What micro-batches add up: the loss, and the count of dropped choices.
+  std::vector<double> sums(step.results().size(), 0.0);
   for (int64_t number = 0; number < step.microBatches(); ++number) {
     for (auto [argument, info] : llvm::enumerate(step.arguments()))
       if (info.name == "micro_batch")
         *static_cast<int32_t *>(memory.argument(argument)) = static_cast<int32_t>(number);
     EXPECT_TRUE(mlir::succeeded(step.run(memory)));
-    loss += readElement(step.results()[0].type.getElementType(), memory.result(0), 0);
+    for (auto [result, info] : llvm::enumerate(step.results()))
+      if (!info.donatedArgument)
+        sums[result] += readElement(info.type.getElementType(), memory.result(result), 0);
   }
   EXPECT_TRUE(mlir::succeeded(step.runUpdate(memory)));
   std::vector<Numbers> results;
@@ -71,8 +74,9 @@ static std::vector<Numbers> runOne(const CompiledStep &step, StepMemory &memory,
       results.back().push_back(
           readElement(info.type.getElementType(), memory.result(number), index));
   }
-  if (step.microBatches() > 1)
-    results[0] = {loss};
+  for (auto [number, info] : llvm::enumerate(step.results()))
+    if (!info.donatedArgument && step.microBatches() > 1)
+      results[number] = {sums[number]};
   return results;
 }
 
@@ -142,7 +146,7 @@ std::map<std::string, Numbers> RankStep::join(const std::vector<std::vector<Numb
   for (auto [rank, own] : llvm::enumerate(results))
     for (auto [number, result] : llvm::enumerate(stepOf(rank).results())) {
       StepArgument info;
-      info.name = "loss";
+      info.name = number == 0 ? "loss" : "dropped_choices";
       info.shard.shape.assign(result.type.getShape().begin(), result.type.getShape().end());
       if (result.donatedArgument)
         info = stepOf(rank).arguments()[*result.donatedArgument];

@@ -28,9 +28,10 @@ public:
   /// split (`llm.sharding`, `llm.shard`), with zeros as padding, and a copy of all else.
   std::vector<std::vector<Numbers>> split(const std::map<std::string, Numbers> &whole);
 
-  /// What `run` has given, by name ("loss", and the donated arguments), put together again. Ranks
-  /// that have the same part must have the same numbers, and zeros as padding; stages have what
-  /// they have. Names that end in `local` are left out.
+  /// What `run` has given, by name ("loss", "dropped_choices" where that is counted, and the
+  /// donated arguments), put together again. Ranks that have the same part must have the same
+  /// numbers, and zeros as padding; stages have what they have. Names that end in `local` are left
+  /// out.
   std::map<std::string, Numbers> join(const std::vector<std::vector<Numbers>> &results,
                                       llvm::StringRef local = "");
 

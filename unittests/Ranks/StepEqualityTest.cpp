@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 using namespace mlir;
 using namespace llmmem;
@@ -43,12 +44,16 @@ struct Case {
   std::string bucketBytes = "25MB";
   bool server = false;
   bool pinned = false; // residuals to positions over tp
+  int64_t expertRanks = 1;
+  std::optional<int64_t> capacity; // of an expert, in a sequence
+  std::optional<double> balance;   // loss
 
   std::string name() const {
     std::string model = family;
     llvm::erase(model, '-');
     return model + (dtype == importer::ElementKind::F64 ? "F64" : "F32") + "Dp" +
-           std::to_string(ranks) + "Zero" + std::to_string(zero) +
+           std::to_string(ranks) + (expertRanks > 1 ? "Ep" + std::to_string(expertRanks) : "") +
+           "Zero" + std::to_string(zero) +
            (tensorRanks > 1 ? "Tp" + std::to_string(tensorRanks) : "") + (server ? "Server" : "") +
            (sequenceParallel ? "Sp" : "") + (pinned ? "Pinned" : "") +
            (tensorFirst ? "First" : "") + (masks == importer::MaskForm::Stored ? "Stored" : "") +
@@ -71,9 +76,11 @@ struct Case {
     if (tensorRanks > 1)
       others = "tp=" + std::to_string(tensorRanks) + (others.empty() ? "" : ",") + others;
     std::string dp = "dp=" + std::to_string(ranks);
+    if (expertRanks > 1)
+      dp += ",ep=" + std::to_string(expertRanks);
     if (others.empty())
       return dp;
-    if (ranks == 1 && zero == 0)
+    if (ranks * expertRanks == 1 && zero == 0)
       return others;
     return tensorFirst ? others + "," + dp : dp + "," + others;
   }
@@ -110,6 +117,8 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
   options.dropout = test.dropout;
   options.attention = test.attention;
   options.masks = test.masks;
+  options.expertCapacity = test.capacity;
+  options.balanceLoss = test.balance;
   options.training.gradients = test.gradients;
   options.training.clipNorm = test.clipNorm;
   options.training.eps = 1e-2; // a division by almost nothing would magnify rounding
@@ -173,7 +182,7 @@ Values run(const Case &test, int64_t ranks, const std::string &budget, const Val
   if (!step)
     return {};
   // Under ZeRO-1 a resident gradient is what this rank has added; with a server it is 0.
-  bool hasOwn = test.ranks > 1 && ranks > 0 && (test.zero == 1 || test.server);
+  bool hasOwn = test.ranks * test.expertRanks > 1 && ranks > 0 && (test.zero == 1 || test.server);
   Values all = step->join(step->run(step->split(whole)), hasOwn ? ".gradient" : "");
   // Micro-batches keep gradients that the whole batch's step does not.
   if (test.gradients == llm::GradientLifetime::Transient)
@@ -208,7 +217,7 @@ void expectEqualSteps(const Case &test) {
       EXPECT_EQ(run(other, test.ranks, "", whole), several)
           << "buckets of " << bytes << " change bits";
   }
-  if (isLong || test.ranks == 4 || test.zero == 1)
+  if (isLong || test.ranks * test.expertRanks == 4 || test.zero == 1)
     EXPECT_EQ(run(test, test.ranks, "min", whole, Collectives::Started), several)
         << "starts change bits under a tight budget";
   if (isLong)
@@ -298,6 +307,57 @@ std::vector<Case> tensorStageCases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(TensorStages, StepEquality, ::testing::ValuesIn(tensorStageCases()),
+                         [](const auto &info) { return info.param.name(); });
+
+/// A case of ranks that share experts, of which some choices are dropped.
+Case experts(std::string family, ElementKind dtype, int64_t ranks, int64_t expertRanks,
+             int64_t zero) {
+  Case test{std::move(family), dtype, ranks, zero};
+  test.expertRanks = expertRanks;
+  test.clipNorm = 0.5;
+  test.capacity = 3;
+  return test;
+}
+
+/// Mixtures of each kind: with a loss of balance over the whole batch, with shared experts after a
+/// dense layer, and with norms of heads.
+std::vector<Case> expertCases() {
+  std::vector<Case> cases = {experts("mixtral", ElementKind::F64, 1, 2, 0),
+                             experts("mixtral", ElementKind::F64, 2, 2, 3),
+                             experts("mixtral", ElementKind::F32, 1, 4, 2),
+                             experts("deepseek", ElementKind::F64, 2, 2, 1),
+                             experts("qwen3-moe", ElementKind::F64, 1, 4, 1),
+                             experts("qwen3-moe", ElementKind::F32, 2, 2, 2)};
+  // Micro-batches, whose losses of balance would be others.
+  cases.push_back(experts("mixtral", ElementKind::F64, 1, 2, 2));
+  cases.back().microBatches = 2;
+  cases.back().balance = 0;
+  cases.push_back(experts("deepseek", ElementKind::F64, 1, 2, 0));
+  cases.back().microBatches = 2;
+  // Widths of a rank's experts over tp.
+  cases.push_back(experts("mixtral", ElementKind::F64, 1, 2, 0));
+  cases.back().family = "mixtral-wide";
+  cases.back().tensorRanks = 2;
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Experts, StepEquality, ::testing::ValuesIn(expertCases()),
+                         [](const auto &info) { return info.param.name(); });
+
+/// Stages of ranks that share experts. What these drop is counted on all stages.
+std::vector<Case> expertStageCases() {
+  std::vector<Case> cases = {experts("mixtral", ElementKind::F64, 1, 2, 2),
+                             experts("qwen3-moe", ElementKind::F64, 1, 2, 0)};
+  cases.front().balance = 0;
+  for (Case &test : cases) {
+    test.stages = 2;
+    test.microBatches = 2;
+  }
+  cases[1].schedule = "zero-bubble";
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(ExpertStages, StepEquality, ::testing::ValuesIn(expertStageCases()),
                          [](const auto &info) { return info.param.name(); });
 
 /// Each stage with all that could tell ranks apart, and the other family, ranks and gradients.

@@ -192,7 +192,7 @@ def Llm_ReduceOp : Llm_EqualShapesOp<"reduce", "sum", [BuffersInPlace]> {
   let results = (outs Llm_Shared:$sum);
 }
 
-def Llm_AllToAllOp : Llm_CollectiveOp<"all_to_all"> {
+def Llm_AllToAllOp : Llm_CollectiveOp<"all_to_all", [Shardable]> {
   let summary = "Exchanges parts, so that another dimension is split over the ranks of a group.";
   let description = [{
     y = part q of x_0, part q of x_1, ..., along `concat`; the parts are n equal ones along `split`. The vector-Jacobian

@@ -25,6 +25,14 @@
 // A parameter's part is an equal share of its elements in row-major order: rows, where n divides
 // the first dimension. Example, n = 2: 768x3072 is 384x3072; 50257x768 is 1x19298688.
 //
+// Expert parallel over the axis `ep`, whose ranks are neighbours among those that have parts of the
+// batch: dp = 4, ep = 2 are 8 ranks with an eighth of the batch each. Each rank of ep has so many
+// of a mixture's experts, and what follows from them (Lepikhin et al. 2020):
+//
+//   experts      weights, gradients and state of experts / ep; their gradients are summed over dp
+//   tokens       llm.all_to_all over ep brings the rows of an expert to its rank, and back
+//   all else     what it is over dp: summed over dp and ep, and in ZeRO's parts over both
+//
 // Tensor parallel over the axis `tp` (Shoeybi et al. 2019): a product is split along its outputs
 // where what follows can run on parts of them, up to a product that sums over them, or the loss;
 // attention is split by heads, tables by their rows. With sequence parallelism (Korthikanti et al.
@@ -60,6 +68,8 @@ namespace llmmem {
 
 inline constexpr llvm::StringLiteral kDataParallelAxis = "dp";
 inline constexpr llvm::StringLiteral kTensorParallelAxis = "tp";
+/// Splits the batch as dp does, and experts.
+inline constexpr llvm::StringLiteral kExpertParallelAxis = "ep";
 
 struct MeshAxis {
   std::string name;
@@ -91,6 +101,9 @@ llvm::Expected<llvm::SmallVector<MeshAxis>> parseMesh(llvm::StringRef text);
 llvm::Expected<int64_t> parseBucketBytes(llvm::StringRef text);
 /// Reads `all-reduce` or `server`; returns whether it is the latter.
 llvm::Expected<bool> parseDataParallel(llvm::StringRef text);
+/// Returns the number of experts of a forward's mixtures, or what divides the number of each; 0
+/// where there is none. ep splits them where it divides that.
+int64_t countExperts(mlir::func::FuncOp loss);
 llm::MeshAttr makeMesh(llvm::ArrayRef<MeshAxis> axes, mlir::MLIRContext *context);
 
 /// Makes `loss` the function of one rank. Fails, after a located diagnostic that names the fix, at

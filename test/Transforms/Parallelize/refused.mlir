@@ -10,7 +10,7 @@
 // RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/foreign.mlir 2>&1 | FileCheck %t/foreign.mlir
 // RUN: not llmmem-opt --parallelize=mesh=dp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir
 // RUN: not llmmem-opt --parallelize=mesh=dp=2 --parallelize=mesh=dp=2 %t/batch.mlir 2>&1 | FileCheck %t/batch.mlir --check-prefix=TWICE
-// RUN: not llmmem-opt --parallelize=mesh=ep=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=AXIS
+// RUN: not llmmem-opt --parallelize=mesh=xp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=AXIS
 // RUN: not llmmem-opt --parallelize=mesh=dp=0 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=ZERO
 // RUN: not llmmem-opt --parallelize=mesh=dp=2,dp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=DOUBLE
 // RUN: not llmmem-opt --parallelize %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=NONE
@@ -67,7 +67,7 @@ func.func @loss(%x: tensor<4xf32> {llm.role = "input"}) -> tensor<4xf32> {
 
 //--- step.mlir
 // CHECK: error: has no function to split over ranks, expected @loss of a model to train, or @decode, @prefill or @forward of one to run; a step that is differentiated already cannot be: start from what llmmem-import writes
-// AXIS: error: mesh: 'ep' is an axis that nothing is split over; expected dp, tp or pp
+// AXIS: error: mesh: 'xp' is an axis that nothing is split over; expected dp, tp, pp or ep
 // ZERO: error: mesh: 'dp=0' is no axis of a mesh; expected a name and a number of ranks, as in dp=4
 // DOUBLE: error: mesh: names axis 'dp' twice
 // NONE: error: mesh: '' is no axis of a mesh; expected a name and a number of ranks, as in dp=4
