@@ -53,7 +53,7 @@ static std::unique_ptr<CheckpointPipelineOptions> copyOf(const CheckpointPipelin
 /// Returns the devices of each stage's ranks.
 static llvm::SmallVector<SharedDevices> devicesOfStages(const Strategy &strategy,
                                                         const Topology &topology) {
-  int64_t ranks = strategy.dp * strategy.tp;
+  int64_t ranks = strategy.ranksOfStage();
   return llvm::map_to_vector(llvm::seq(strategy.pp), [&](int64_t stage) {
     return topology.devicesOf(stage * ranks, ranks);
   });

@@ -15,6 +15,7 @@ std::string Strategy::mesh() const {
   };
   add("pp", pp);
   add("dp", dp);
+  add("ep", ep);
   add("tp", tp);
   return text.empty() ? "dp=1" : text;
 }
@@ -52,14 +53,15 @@ public:
   Enumeration run(int64_t devices) {
     for (int64_t pp : divisorsOf(devices))
       for (int64_t tp : divisorsOf(devices / pp))
-        addMesh(pp, devices / pp / tp, tp);
+        for (int64_t ep : divisorsOf(model.experts > 0 ? devices / pp / tp : 1))
+          addMesh(pp, devices / pp / tp / ep, tp, ep);
     llvm::sort(found.strategies);
     return std::move(found);
   }
 
 private:
   void count(const llvm::Twine &reason) { ++found.refused[reason.str()]; }
-  void addMesh(int64_t pp, int64_t dp, int64_t tp);
+  void addMesh(int64_t pp, int64_t dp, int64_t tp, int64_t ep);
   void addSplits(const Strategy &mesh);
   void addMicroBatches(const Strategy &split);
   void addSchedules(const Strategy &split);
@@ -72,10 +74,12 @@ private:
 };
 } // namespace
 
-void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp) {
-  if (model.batch % dp != 0)
-    return count("a batch of " + llvm::Twine(model.batch) +
-                 " does not divide over dp=" + llvm::Twine(dp));
+void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp, int64_t ep) {
+  if (model.batch % (dp * ep) != 0)
+    return count("a batch of " + llvm::Twine(model.batch) + " does not divide over " +
+                 (ep > 1 ? "dp x ep=" : "dp=") + llvm::Twine(dp * ep));
+  if (ep > 1 && model.experts % ep != 0)
+    return count(llvm::Twine(model.experts) + " experts do not divide over ep=" + llvm::Twine(ep));
   if (pp > model.blocks) {
     found.leavesOut |= pp <= model.all;
     const std::string groups = model.period > 1
@@ -89,6 +93,7 @@ void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp) {
   mesh.pp = pp;
   mesh.dp = dp;
   mesh.tp = tp;
+  mesh.ep = ep;
   if (std::optional<std::string> reason = refuse(mesh))
     return count(*reason);
   addSplits(mesh);
@@ -96,9 +101,10 @@ void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp) {
 
 void Enumerator::addSplits(const Strategy &mesh) {
   constexpr int64_t lastStage = 3;
-  for (int64_t stage = 0; stage <= (mesh.dp > 1 ? lastStage : 0); ++stage)
+  for (int64_t stage = 0; stage <= (mesh.batchRanks() > 1 ? lastStage : 0); ++stage)
     for (bool sequence : {false, true}) {
-      if ((sequence && mesh.tp == 1) || (pins.zeroStage && mesh.dp > 1 && *pins.zeroStage != stage))
+      if ((sequence && mesh.tp == 1) ||
+          (pins.zeroStage && mesh.batchRanks() > 1 && *pins.zeroStage != stage))
         continue;
       if (pins.sequenceParallel && mesh.tp > 1 && *pins.sequenceParallel != sequence)
         continue;
@@ -111,7 +117,7 @@ void Enumerator::addSplits(const Strategy &mesh) {
 
 void Enumerator::addMicroBatches(const Strategy &split) {
   bool any = false;
-  for (int64_t count : divisorsOf(model.batch / split.dp)) {
+  for (int64_t count : divisorsOf(model.batch / split.batchRanks())) {
     if (pins.microBatches && *pins.microBatches != count)
       continue;
     any = true;
@@ -123,7 +129,7 @@ void Enumerator::addMicroBatches(const Strategy &split) {
       addSchedules(strategy);
   }
   if (!any)
-    count("a batch of " + llvm::Twine(model.batch / split.dp) +
+    count("a batch of " + llvm::Twine(model.batch / split.batchRanks()) +
           " sequences a rank does not divide into " + llvm::Twine(*pins.microBatches) +
           " micro-batches");
 }

@@ -22,6 +22,7 @@ DiagnosticText::DiagnosticText(MLIRContext *context)
 RankShape RankShape::of(const Strategy &strategy) {
   return {strategy.dp,
           strategy.tp,
+          strategy.ep,
           strategy.zeroStage,
           strategy.sequenceParallel,
           strategy.microBatches,
@@ -34,6 +35,8 @@ static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape,
   SmallVector<MeshAxis> axes;
   if (shape.dp > 1)
     axes.push_back({kDataParallelAxis.str(), shape.dp});
+  if (shape.ep > 1)
+    axes.push_back({kExpertParallelAxis.str(), shape.ep});
   if (shape.tp > 1)
     axes.push_back({kTensorParallelAxis.str(), shape.tp});
   if (!axes.empty() && failed(parallelize(loss, makeMesh(axes, loss.getContext()),

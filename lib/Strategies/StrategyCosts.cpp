@@ -56,6 +56,7 @@ llvm::Expected<int64_t> StrategyCosts::bytesOfAny() {
 }
 
 llvm::Expected<int64_t> StrategyCosts::boundByProducts(const Strategy &strategy) {
+  // Ranks of ep stay: all experts on one would read more weights than each has.
   RankShape shape = RankShape::of(strategy);
   shape.microBatches *= shape.dp;
   shape.dp = 1;

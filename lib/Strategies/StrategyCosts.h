@@ -50,7 +50,7 @@ private:
   llvm::Expected<RankModel *> modelOf(const RankShape &shape, size_t kind);
   StageDevices devicesOf(int64_t firstRank, int64_t ranks) const;
   StageDevices devicesOfStage(const Strategy &strategy, int64_t stage) const {
-    return devicesOf(stage * strategy.dp * strategy.tp, strategy.dp * strategy.tp);
+    return devicesOf(stage * strategy.ranksOfStage(), strategy.ranksOfStage());
   }
   llvm::Expected<std::vector<int64_t>> cut(const Strategy &strategy);
   int64_t messageNs(const Strategy &strategy, int64_t bytes, const DeviceModel &table) const;

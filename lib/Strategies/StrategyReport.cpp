@@ -163,6 +163,7 @@ static llvm::json::Value toJson(const SearchResult &result, const StrategyOutcom
                            {"pp", strategy.pp},
                            {"dp", strategy.dp},
                            {"tp", strategy.tp},
+                           {"ep", strategy.ep},
                            {"zero", strategy.zeroStage},
                            {"sequence_parallel", strategy.sequenceParallel},
                            {"micro_batches", strategy.microBatches},

@@ -4,6 +4,7 @@
 #include "StrategyCosts.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Strategies/EqualBlocks.h"
+#include "llmmem/Transforms/Parallelize.h"
 #include <queue>
 
 using namespace mlir;
@@ -331,7 +332,7 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
                             << "--mesh=dp=" << request.devices;
   if (failed(keepBlocks(fewLoss, kFewBlocks)))
     return failure();
-  ModelFacts facts{*batch, *blocks, pattern.period, numBlocks(loss)};
+  ModelFacts facts{*batch, *blocks, pattern.period, numBlocks(loss), countExperts(loss)};
   SearchRequest withLayouts = request;
   constexpr int64_t fewRanks = 2;
   // Layouts are those of equal blocks.

@@ -1,8 +1,9 @@
 //===- Strategy.h - The ways to run a step on a number of devices ----------===//
 //
 // A strategy is what a user would write in and next to `--mesh`: how many ranks share the batch
-// (dp), the heads, widths and vocabulary (tp) and the blocks (pp); what ZeRO splits over dp; the
-// number of micro-batches; and the order in which stages run them.
+// (dp), the heads, widths and vocabulary (tp), the blocks (pp), and the batch and experts (ep);
+// what ZeRO splits over dp and ep; the number of micro-batches; and the order in which stages run
+// them.
 //
 // Example: with 8 devices and a batch of 4 sequences, pp=2,dp=2,tp=2 has 1 or 2 micro-batches. dp=8
 // is refused, because 8 ranks do not divide 4 sequences.
@@ -24,7 +25,7 @@
 namespace llmmem {
 
 struct Strategy {
-  int64_t pp = 1, dp = 1, tp = 1;
+  int64_t pp = 1, dp = 1, tp = 1, ep = 1;
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
   int64_t microBatches = 1;
@@ -34,7 +35,10 @@ struct Strategy {
   /// it.
   uint32_t whole = 0;
 
-  int64_t numDevices() const { return pp * dp * tp; }
+  int64_t numDevices() const { return pp * dp * tp * ep; }
+  /// Returns the number of ranks that have parts of the batch.
+  int64_t batchRanks() const { return dp * ep; }
+  int64_t ranksOfStage() const { return dp * tp * ep; }
   planning::PipelineShape shape() const { return {schedule, pp, microBatches, chunks}; }
   /// Returns the mesh, such as `pp=2,dp=4`: without axes of one rank, the fastest axis last, so
   /// that ranks that communicate most are closest. Returns `dp=1` where all axes have one rank.
@@ -47,10 +51,11 @@ struct Strategy {
 
 /// Holds the properties of a model that decide which strategies exist.
 struct ModelFacts {
-  int64_t batch = 0;  // The number of sequences of a step over all ranks.
-  int64_t blocks = 0; // The number of equal groups of blocks (EqualBlocks.h).
-  int64_t period = 1; // The number of blocks in a group.
-  int64_t all = 0;    // The number of blocks, those of no group included.
+  int64_t batch = 0;   // The number of sequences of a step over all ranks.
+  int64_t blocks = 0;  // The number of equal groups of blocks (EqualBlocks.h).
+  int64_t period = 1;  // The number of blocks in a group.
+  int64_t all = 0;     // The number of blocks, those of no group included.
+  int64_t experts = 0; // What ep may divide; 0 where there are none (Parallelize.h).
 
   /// Returns whether stages may be cut where no group begins.
   bool hasCutsWithinGroups() const { return blocks != all; }

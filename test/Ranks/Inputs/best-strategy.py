@@ -28,14 +28,14 @@ def schedules(pp, blocks):
     return plain + [["--pipeline=interleaved", f"--pipeline-chunks={count}"] for count in chunks]
 
 
-def strategies(devices, batch, blocks):
+def strategies(devices, batch, blocks, experts):
     """Returns the flags of each strategy; impossible ones are left to llmmem-opt to refuse."""
-    for pp, dp, tp in itertools.product(divisors(devices), repeat=3):
-        if pp * dp * tp != devices or batch % dp != 0:
+    for pp, dp, tp, ep in itertools.product(*[divisors(devices)] * 3, divisors(devices) if experts else [1]):
+        if pp * dp * ep * tp != devices or batch % (dp * ep) != 0:
             continue
-        mesh = ",".join(f"{name}={size}" for name, size in (("pp", pp), ("dp", dp), ("tp", tp)) if size > 1)
+        mesh = ",".join(f"{name}={size}" for name, size in (("pp", pp), ("dp", dp), ("ep", ep), ("tp", tp)) if size > 1)
         for zero, sequence, parts, schedule in itertools.product(
-                range(4 if dp > 1 else 1), (False, True) if tp > 1 else (False,), divisors(batch // dp),
+                range(4 if dp * ep > 1 else 1), (False, True) if tp > 1 else (False,), divisors(batch // (dp * ep)),
                 schedules(pp, blocks)):
             flags = [f"--mesh={mesh}"] if mesh else ["--mesh=dp=1"]
             flags += [f"--zero={zero}"] if zero else []
@@ -101,13 +101,14 @@ def main():
     parser.add_argument("report")
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--blocks", type=int, required=True)
+    parser.add_argument("--experts", action="store_true", help="the model has some, which ep may split")
     parser.add_argument("--flag", action="append", default=[], help="for every plan, as it was for the report")
     parser.add_argument("--tie", type=float, default=0.0)
     parser.add_argument("--budget", required=True)
     arguments = parser.parse_args()
     with open(arguments.report, encoding="utf-8") as handle:
         report = json.load(handle)
-    found = list(strategies(report["devices"], arguments.batch, arguments.blocks))
+    found = list(strategies(report["devices"], arguments.batch, arguments.blocks, arguments.experts))
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         measured = list(pool.map(lambda item: measure(item[1], arguments, folder, item[0]), enumerate(found)))
     times = {flags: time for flags, time in zip(found, measured) if time is not None}
