@@ -45,8 +45,8 @@ struct Case {
   bool server = false;
   bool pinned = false; // residuals to positions over tp
   int64_t expertRanks = 1;
-  std::optional<int64_t> capacity; // of an expert, in a sequence
-  std::optional<double> balance;   // loss
+  std::optional<int64_t> capacity = std::nullopt; // of an expert, in a sequence
+  std::optional<double> balance = std::nullopt;   // loss
 
   std::string name() const {
     std::string model = family;
