@@ -92,11 +92,27 @@ void ClaimVerifier::checkApplied() {
                            << "', which was not applied; run apply-checkpoints";
 }
 
+/// Returns whether `text` is a number of at least 1 after `name`.
+static bool isNumberOf(StringRef text, StringRef name) {
+  int64_t number = 0;
+  return text.consume_front(name) && !text.getAsInteger(10, number) && number >= 1;
+}
+
+/// Returns whether `text` is a policy with its options, as in "selective=mlp,layernorm+reshard".
 static bool isPolicy(StringRef text) {
-  int64_t every = 0;
-  if (text.consume_front("every="))
-    return !text.getAsInteger(10, every) && every >= 1;
-  return llvm::is_contained({"none", "sqrt", "full", "selective", "budget", "least-peak"}, text);
+  auto [head, options] = text.split('+');
+  while (!options.empty()) {
+    auto [option, rest] = options.split('+');
+    if (option != "reshard" && !isNumberOf(option, "layers=") && !isNumberOf(option, "first="))
+      return false;
+    options = rest;
+  }
+  if (head.consume_front("selective="))
+    return !head.empty() && llvm::all_of(head, [](char letter) {
+      return llvm::isLower(letter) || letter == '_' || letter == ',';
+    });
+  return isNumberOf(head, "every=") ||
+         llvm::is_contained({"none", "sqrt", "full", "selective", "budget", "least-peak"}, head);
 }
 
 void ClaimVerifier::checkPolicy() {
@@ -107,7 +123,7 @@ void ClaimVerifier::checkPolicy() {
   if (!text || !isPolicy(text.getValue())) {
     fail(step, "policy") << "has the policy " << attr
                          << ", expected \"none\", \"every=K\", \"sqrt\", \"full\", \"selective\", "
-                            "\"budget\" or \"least-peak\"";
+                            "\"budget\" or \"least-peak\", with its options";
     return;
   }
   policy = text.getValue();

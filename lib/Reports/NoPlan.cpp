@@ -6,6 +6,7 @@
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
+#include "llmmem/Planning/Policies/Modules.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -238,6 +239,23 @@ static bool isOneOfSeveral(func::FuncOp step) {
   return module && llvm::range_size(module.getOps<func::FuncOp>()) > 1;
 }
 
+/// Warns of each module of the policy that the step has no values of.
+static void warnOfEmptyModules(func::FuncOp step, const CheckpointRequest &request,
+                               const StepVariant &form) {
+  if (request.policy.kind != planning::PolicyKind::Selective)
+    return;
+  planning::Policy policy = request.policy;
+  policy.selected = form.extracted.coreAttention;
+  if (policy.modules.empty())
+    policy.modules = {"core_attn"};
+  for (const std::string &module : modulesWithoutValues(form.extracted.problem, policy))
+    emitWarning(withoutColumn(step.getLoc()))
+        << "policy 'selective' recomputes " << module << ", and @" << step.getName()
+        << (module == "core_attn" ? " has no op that is marked as llm.core_attention"
+                                  : " has no block with values of it")
+        << ": all of it is kept";
+}
+
 void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
                             ArrayRef<StepVariant> alternatives) {
   Location location = withoutColumn(step.getLoc());
@@ -263,9 +281,6 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
   if (request.packsSaved && hasForward && llvm::none_of(step.getOps(), isBackward))
     emitWarning(location) << "saved values may be held in 8 bits (--saved-bits), and @"
                           << step.getName() << " has no backward that reads any";
-  bool hasSelected = llvm::any_of(
-      alternatives, [](const StepVariant &it) { return !it.extracted.coreAttention.empty(); });
-  if (request.policy.kind == planning::PolicyKind::Selective && !hasSelected)
-    emitWarning(location) << "policy 'selective' runs core attention again, and no op of @"
-                          << step.getName() << " is marked as llm.core_attention: it keeps all";
+  if (isWhole)
+    warnOfEmptyModules(step, request, alternatives.front());
 }

@@ -42,11 +42,18 @@ TEST(PlannerTest, parsesPolicies) {
   EXPECT_EQ(every->every, 3);
   for (const PolicyEntry &entry : policyTable()) {
     llmmem::Result<Policy> policy =
-        parsePolicy(std::string(entry.name) + (entry.takes.empty() ? "" : "=2"));
+        parsePolicy(std::string(entry.name) + (entry.takes == PolicyArgument::Number ? "=2" : ""));
     ASSERT_TRUE(bool(policy)) << entry.name;
     EXPECT_EQ(policy->kind, entry.kind);
   }
-  for (const char *name : {"", "every", "every=0", "every=x", "none=1", "Full"}) {
+  for (const char *name : {"selective=mlp,layernorm+reshard", "full+layers=2+first=6", "none+reshard",
+                           "selective+first=3", "every=4+reshard"}) {
+    llmmem::Result<Policy> policy = parsePolicy(name);
+    ASSERT_TRUE(bool(policy)) << name;
+    EXPECT_EQ(nameOf(*policy), name);
+  }
+  for (const char *name : {"", "every", "every=0", "every=x", "none=1", "Full", "selective=attn",
+                           "selective=mlp,", "every=2+layers=2", "budget+reshard", "full+layers"}) {
     llmmem::Result<Policy> policy = parsePolicy(name);
     EXPECT_FALSE(bool(policy)) << name;
   }

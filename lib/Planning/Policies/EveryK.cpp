@@ -7,19 +7,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "FixedPolicies.h"
-#include "llmmem/Planning/Schedulers/Recompute.h"
 #include <algorithm>
 #include <cmath>
 
 using namespace llmmem::planning;
 
-/// Returns, for each stage, the first and last stage of its group, and -1 where the stage is not a
-/// block.
-static std::vector<std::pair<int32_t, int32_t>> groups(const Chain &chain, int64_t every) {
+/// Returns, for each stage, the first and last stage of its group, and -1 where the stage is no
+/// block that is recomputed.
+static std::vector<std::pair<int32_t, int32_t>>
+groups(const Chain &chain, const std::vector<bool> &chosen, int64_t every) {
   std::vector<std::pair<int32_t, int32_t>> result(chain.numStages, {-1, -1});
   int32_t block = 0;
   for (int32_t stage = 0; stage < chain.numStages; ++stage) {
-    if (!chain.isBlock[stage])
+    if (!chosen[stage])
       continue;
     bool continues = block % every != 0 && stage > 0 && result[stage - 1].first >= 0;
     result[stage].first = continues ? result[stage - 1].first : stage;
@@ -30,19 +30,10 @@ static std::vector<std::pair<int32_t, int32_t>> groups(const Chain &chain, int64
   return result;
 }
 
-/// Returns the first segment of the backward in which each value is read.
-static std::vector<int32_t> firstReads(const Graph &graph, const Chain &chain) {
-  std::vector<int32_t> first(graph.numValues(), chain.numSegments());
-  for (size_t at = chain.order.size(); at-- > static_cast<size_t>(chain.cut);)
-    for (ValueIndex value : graph.reads(chain.order[at]))
-      first[value] = chain.segmentOf[at];
-  return first;
-}
-
-static std::vector<OpIndex> everyKth(const Graph &graph, const Chain &chain, int64_t every) {
-  Retention retention(graph);
-  const std::vector<int32_t> firstRead = firstReads(graph, chain);
-  auto group = groups(chain, std::max<int64_t>(every, 1));
+static void everyKth(const Graph &graph, const Chain &chain, const Policy &policy, int64_t every,
+                     Retention &retention) {
+  RecomputeOnce once(graph, chain, retention);
+  auto group = groups(chain, chosenBlocks(chain, policy), std::max<int64_t>(every, 1));
   for (ValueIndex value = 0; value < graph.numValues(); ++value) {
     OpIndex writer = graph.writer(value);
     if (writer < 0 || chain.stageOf[writer] < 0)
@@ -55,27 +46,22 @@ static std::vector<OpIndex> everyKth(const Graph &graph, const Chain &chain, int
                                [&](OpIndex reader) { return chain.stageOf[reader] > last; });
     if (leaves)
       continue;
-    // The whole group is recomputed when the backward of its last stage begins. This includes what
-    // only weight gradients read that run later; otherwise what it is made of would be held for
-    // them.
-    retention.discard(value);
-    retention.hold(value, chain.backwardSegment(last), chain.numSegments());
-    if (firstRead[value] > chain.backwardSegment(first) && firstRead[value] < chain.numSegments())
-      retention.makeAhead(value, chain.backwardSegment(last));
+    once.discard(value, first, last);
   }
-  return realize(graph, chain, retention).steps;
 }
 
-std::vector<OpIndex> llmmem::planning::keepEveryKth(const Graph &graph, const Policy &policy) {
-  return everyKth(graph, findChain(graph, givenOrder(graph)), policy.every);
+void llmmem::planning::keepEveryKth(const Graph &graph, const Chain &chain, const Policy &policy,
+                                    Retention &retention) {
+  everyKth(graph, chain, policy, policy.every, retention);
 }
 
-std::vector<OpIndex> llmmem::planning::keepEverySqrt(const Graph &graph, const Policy &) {
-  Chain chain = findChain(graph, givenOrder(graph));
-  double blocks = std::max(1, chain.numBlocks());
-  return everyKth(graph, chain, std::lround(std::sqrt(blocks)));
+void llmmem::planning::keepEverySqrt(const Graph &graph, const Chain &chain, const Policy &policy,
+                                     Retention &retention) {
+  const double blocks = std::max(1, chain.numBlocks());
+  everyKth(graph, chain, policy, std::lround(std::sqrt(blocks)), retention);
 }
 
-std::vector<OpIndex> llmmem::planning::keepBlockInputs(const Graph &graph, const Policy &) {
-  return everyKth(graph, findChain(graph, givenOrder(graph)), 1);
+void llmmem::planning::keepBlockInputs(const Graph &graph, const Chain &chain, const Policy &policy,
+                                       Retention &retention) {
+  everyKth(graph, chain, policy, 1, retention);
 }

@@ -1,25 +1,28 @@
-//===- Selective.cpp - Recompute the results of chosen ops ----------------------===//
+//===- Selective.cpp - Recompute the results of chosen modules ------------------===//
 //
 // Korthikanti et al., "Reducing activation recomputation in large transformer models" (2022): core
-// attention holds most bytes for the least work.
+// attention holds most bytes for the least work. Modules.h says which other modules there are.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FixedPolicies.h"
-#include "llmmem/Planning/Schedulers/Recompute.h"
+#include "ModuleValues.h"
 
 using namespace llmmem::planning;
 
-std::vector<OpIndex> llmmem::planning::recomputeSelected(const Graph &graph, const Policy &policy) {
-  Chain chain = findChain(graph, givenOrder(graph));
-  Retention retention(graph);
-  for (OpIndex op : policy.selected)
-    if (op >= 0 && op < graph.numOps() && chain.stageOf[op] >= 0)
-      for (ValueIndex value : graph.op(op).writes) {
-        retention.discard(value);
-        // The value is recomputed once: where weight gradients run later, as in a zero-bubble
-        // pipeline, they read it again.
-        retention.hold(value, chain.backwardSegment(chain.stageOf[op]), chain.numSegments());
-      }
-  return realize(graph, chain, retention).steps;
+void llmmem::planning::recomputeSelected(const Graph &graph, const Chain &chain,
+                                         const Policy &policy, Retention &retention) {
+  const std::vector<bool> chosen = chosenBlocks(chain, policy);
+  RecomputeOnce once(graph, chain, retention);
+  const ModuleValues values(graph, chain);
+  for (const ModuleEntry &module : moduleTable()) {
+    const bool isDefault = policy.modules.empty() && module.rule == ModuleRule::CoreAttention;
+    if (!isDefault && !llvm::is_contained(policy.modules, module.name))
+      continue;
+    for (ValueIndex value : values.of(module, policy.selected)) {
+      const int32_t stage = chain.stageOf[graph.writer(value)];
+      if (chosen[stage] || !chain.isBlock[stage])
+        once.discard(value, stage, stage);
+    }
+  }
 }

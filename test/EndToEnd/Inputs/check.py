@@ -23,7 +23,7 @@ def main(folder, config, *flags):
     model, problem, plan, proof, lie = (os.path.join(folder, name) for name in (
         "model.mlir", "problem", "plan", "proof", "lie"))
     chain.import_model(config, model, *flags)
-    policies = [(name, "--checkpoint-policy=" + name) for name in ("none", "full", "sqrt", "every=2", "selective")]
+    policies = [(name, "--checkpoint-policy=" + name) for name in ("none", "full", "sqrt", "every=2", "selective", "selective=op+layers=2")]
     for name, flag in policies + [("min", "--checkpoint-budget=min")]:
         chain.remove(problem, plan, proof)
         step = os.path.join(folder, "step.mlir")
