@@ -2,6 +2,7 @@
 
 #include "llmmem/Pipelines/CheckpointPipeline.h"
 #include "ChooseStrategy.h"
+#include "EmitSetup.h"
 #include "llmmem/Bufferization/Passes.h"
 #include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Support/ByteSize.h"
@@ -39,6 +40,11 @@ std::string CheckpointPipelineOptions::policyMeant() const {
   if (policy.hasValue() || !policy.empty())
     return policy;
   return budget.hasValue() || !budget.empty() ? "budget" : "none";
+}
+
+std::pair<llvm::StringRef, llvm::StringRef> CheckpointPipelineOptions::emitMeant() const {
+  auto [name, file] = llvm::StringRef(emit.getValue()).split(':');
+  return {name, file.empty() ? "-" : file};
 }
 
 std::vector<llvm::cl::Option *> CheckpointPipelineOptions::all() {
@@ -309,6 +315,8 @@ llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
                                    spell("policy") + " out");
   if (llvm::Error error = checkStrategy(options, spell))
     return error;
+  if (llvm::Error error = checkEmit(options, spell))
+    return error;
   const bool fuses =
       options.epilogues != Epilogues::Auto && options.epilogues != Epilogues::Separate;
   if (options.kernels == KernelGrouping::Apart && fuses)
@@ -411,10 +419,15 @@ void llmmem::buildCheckpointPipeline(mlir::OpPassManager &passes,
     passes.addPass(createChooseStrategy(options, std::move(outcome)));
     return;
   }
+  auto kept = std::make_shared<KeptModule>();
+  if (!options.emit.empty())
+    passes.addPass(createKeepModule(kept));
   addModelPasses(passes, options);
   mlir::OpPassManager &onStep = passes.nest<mlir::func::FuncOp>();
   addStepPasses(onStep, options);
-  addPlanPasses(onStep, options, std::move(outcome));
+  addPlanPasses(onStep, options, outcome);
+  if (!options.emit.empty())
+    passes.addPass(createEmitSetup(options, kept, outcome));
   if (stagesOf(options))
     passes.addPass(createCheckExchanges());
   if (options.arenaBufferize)

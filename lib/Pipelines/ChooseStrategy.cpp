@@ -1,6 +1,7 @@
 //===- ChooseStrategy.cpp - From --mesh=auto to a mesh ---------------------===//
 
 #include "ChooseStrategy.h"
+#include "PlanWhole.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/ResidentBytes.h"
@@ -43,12 +44,6 @@ llvm::Error llmmem::checkAutoMesh(const CheckpointPipelineOptions &options,
 //===----------------------------------------------------------------------===//
 // From options to a search, and back
 //===----------------------------------------------------------------------===//
-
-static std::unique_ptr<CheckpointPipelineOptions> copyOf(const CheckpointPipelineOptions &options) {
-  auto copy = std::make_unique<CheckpointPipelineOptions>();
-  copy->copyOptionValuesFrom(options);
-  return copy;
-}
 
 /// Returns the devices of each stage's ranks.
 static llvm::SmallVector<SharedDevices> devicesOfStages(const Strategy &strategy,
@@ -120,35 +115,6 @@ static StrategyPins pinsOf(const CheckpointPipelineOptions &options) {
   return pins;
 }
 
-/// Measures the time and bytes of a planned step, as its ops stand; `tables` has that of each
-/// stage.
-static FailureOr<WholePlan> measure(ModuleOp module, ArrayRef<const DeviceModel *> tables) {
-  WholePlan plan;
-  for (func::FuncOp function : findStepFunctions(module)) {
-    auto stage = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kStage);
-    const DeviceModel &device = *tables[stage ? stage.getInt() : 0];
-    const StepResidents residents(function);
-    int64_t bytes = residents.device.allocated + residents.host.allocated;
-    if (auto arena = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kArena))
-      bytes += arena.getInt();
-    auto runs = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);
-    plan.bytes = std::max(plan.bytes, bytes);
-    if (stage)
-      continue;
-    FailureOr<int64_t> ns = modelStep(function, device);
-    if (failed(ns))
-      return failure();
-    plan.ns += *ns * (runs && function.getName() == "step" ? runs.getInt() : 1);
-  }
-  if (!module->hasAttr(llm::LlmDialect::kPipeline))
-    return plan;
-  FailureOr<planning::PipelineTime> time = modelPipeline(module, tables);
-  if (failed(time))
-    return failure();
-  plan.ns = time->ns;
-  return plan;
-}
-
 /// Writes which parameters tp leaves whole, where that is not what `parallelize` does by itself.
 static void pinLayout(ModuleOp module, const Strategy &strategy) {
   constexpr int64_t ranks = 2; // groups are the same for any number
@@ -157,37 +123,22 @@ static void pinLayout(ModuleOp module, const Strategy &strategy) {
               strategy.whole);
 }
 
-/// Plans a copy of `module`; a failure becomes the error, not a diagnostic.
-static llvm::Expected<WholePlan> planWhole(ModuleOp module, const CheckpointPipelineOptions &given,
-                                           const Strategy &strategy, const SearchRequest &request) {
-  std::string text;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
-    if (text.empty())
-      text = diagnostic.str();
-    return success();
-  });
+/// Plans a copy of `module` with a strategy.
+static llvm::Expected<WholePlan> planStrategy(ModuleOp module,
+                                              const CheckpointPipelineOptions &given,
+                                              const Strategy &strategy,
+                                              const SearchRequest &request) {
   std::unique_ptr<CheckpointPipelineOptions> options = optionsOf(strategy, request, given);
   // This is enough to compare, where a second of work found plans of Llama-3-8B that take 2 %
   // longer; the chosen one is planned with what the user gives.
   options->seconds = std::min(given.seconds.getValue(), 4.0);
+  options->emit = "";
   llvm::SmallVector<const DeviceModel *> tables;
   for (SharedDevices devices : devicesOfStages(strategy, request.topology))
     tables.push_back(&request.topology.kinds[devices.kind].table);
   OwningOpRef<ModuleOp> copy = module.clone();
   pinLayout(*copy, strategy);
-  PassManager passes(module.getContext());
-  auto outcome = std::make_shared<CheckpointOutcome>();
-  outcome->texts = CheckpointOutcome::Texts::Dropped;
-  buildCheckpointPipeline(passes, *options, outcome);
-  if (failed(passes.run(*copy))) {
-    if (outcome->noPlan)
-      return llvm::createStringError(text);
-    return WholePlan{.refusal = text};
-  }
-  FailureOr<WholePlan> plan = measure(*copy, tables);
-  if (failed(plan))
-    return llvm::createStringError(text);
-  return *plan;
+  return planWhole(std::move(copy), *options, tables);
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,7 +294,7 @@ LogicalResult ChooseStrategy::run(ModuleOp module) {
   if (failed(request))
     return failure();
   request->planWhole = [&](const Strategy &strategy) {
-    return planWhole(module, *options, strategy, *request);
+    return planStrategy(module, *options, strategy, *request);
   };
   FailureOr<SearchResult> result = searchStrategies(module, *request);
   if (failed(result))

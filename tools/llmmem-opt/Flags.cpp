@@ -101,8 +101,9 @@ Error Flags::read(StringRef outputFile) {
 Error Flags::checkFiles(StringRef outputFile) const {
   StringRef report = pipeline.memoryReportJson.getValue(),
             problem = pipeline.emitProblem.getValue(), plan = pipeline.emitPlan.getValue(),
-            proof = pipeline.emitProof.getValue(), mesh = pipeline.meshReport.getValue();
-  if (outputFile == "-" && is_contained({report, problem, plan, proof, mesh}, "-"))
+            proof = pipeline.emitProof.getValue(), mesh = pipeline.meshReport.getValue(),
+            setup = pipeline.emit.empty() ? "" : pipeline.emitMeant().second;
+  if (outputFile == "-" && is_contained({report, problem, plan, proof, mesh, setup}, "-"))
     return createStringError("a report on stdout needs the program elsewhere: give -o step.mlir");
-  return checkOutputs({outputFile, report, problem, plan, proof, mesh});
+  return checkOutputs({outputFile, report, problem, plan, proof, mesh, setup});
 }

@@ -88,6 +88,8 @@ def CheckpointOptions : PipelineOptions<"llmmem-checkpoint", [
   EmitProblemOption,
   EmitPlanOption,
   EmitProofOption,
+  NamedOption<"emit", "emit", "std::string", "", "framework:file",
+    "Write the nearest setup of another framework, with its bytes and time next to the plan's: torchtitan, megatron, deepspeed or maxtext, and a file (- is stdout, then give -o)">,
   // Without a value it means all.
   PipelineForm<ExplainOption, "", ", ::llvm::cl::ValueOptional">,
 ]>;

@@ -56,6 +56,9 @@ struct CheckpointPipelineOptions : mlir::PassPipelineOptions<CheckpointPipelineO
   std::string policyMeant() const;
   std::string budgetMeant() const;
 
+  /// Returns the framework that `emit` names, and the file: `-` where it names none.
+  std::pair<llvm::StringRef, llvm::StringRef> emitMeant() const;
+
   /// Returns every option above, by name.
   std::vector<llvm::cl::Option *> all();
 };
