@@ -58,10 +58,11 @@ private:
 
   bool readKind() {
     DeviceKind kind;
-    std::string table, memory;
+    std::string table, memory, reserve;
     bool read = reader.members(
         {{"table", [&] { return reader.string(table) && readTable(table, kind); }},
-         {"memory", [&] { return reader.string(memory) && readMemory(memory, kind); }},
+         {"memory", [&] { return reader.string(memory) && readMemory(memory, kind.memory); }},
+         {"reserve", [&] { return reader.string(reserve) && readMemory(reserve, kind.reserve); }},
          {"count", kind.count, 1}});
     if (!read)
       return false;
@@ -70,6 +71,10 @@ private:
                          "\"h100\", \"memory\": \"80GB\", \"count\": 8}");
     if (kind.count > mostDevices - topology.numDevices())
       return reader.fail("expected at most " + Twine(mostDevices) + " devices in all");
+    if (kind.reserve >= kind.memory)
+      return reader.fail("'reserve' is part of 'memory', which is " + formatByteSize(kind.memory) +
+                         "; give a smaller one");
+    kind.memory -= kind.reserve;
     topology.kinds.push_back(std::move(kind));
     return true;
   }
@@ -96,11 +101,11 @@ private:
            reader.fail("'" + name + "' has nodes of its own; give the table of one device");
   }
 
-  bool readMemory(StringRef text, DeviceKind &kind) {
+  bool readMemory(StringRef text, int64_t &memory) {
     Expected<int64_t> bytes = parseByteSize(text);
     if (!bytes)
       return reader.fail(toString(bytes.takeError()));
-    kind.memory = *bytes;
+    memory = *bytes;
     return true;
   }
 
@@ -210,9 +215,11 @@ static Expected<Topology> topologyOfCards(StringRef name) {
   if (table.memoryBytes == 0)
     return createStringError("the table of '" + table.name +
                              "' has no 'memory_bytes'; give a topology's file with the memory");
+  const std::string reserve =
+      table.reserveBytes > 0 ? formatv(R"("reserve": "{0}", )", table.reserveBytes).str() : "";
   const std::string text =
-      formatv(R"({{"devices": [{{"table": "{0}", "memory": "{1}", "count": {2}}]})", table.name,
-              table.memoryBytes - table.reserveBytes, cards->count);
+      formatv(R"({{"devices": [{{"table": "{0}", "memory": "{1}", {2}"count": {3}}]})", table.name,
+              table.memoryBytes, reserve, cards->count);
   return parseTopology(text, name);
 }
 

@@ -1,5 +1,6 @@
 //===- StrategyReport.cpp - What was chosen, and why -----------------------===//
 
+#include "llmmem/Device/HeldOutside.h"
 #include "llmmem/Strategies/StrategySearch.h"
 #include "llmmem/Support/ByteSize.h"
 #include "llvm/ADT/StringExtras.h"
@@ -112,6 +113,24 @@ std::string llmmem::describeBudgets(const SearchResult &result) {
                                            : least;
 }
 
+/// Prints what devices hold that no plan counts. It is of the first strategy.
+static void printOutside(const SearchResult &result, llvm::raw_ostream &os) {
+  const int64_t groups = result.best.empty() ? 0 : result.best.front().strategy.numGroups();
+  if (result.reserve > 0)
+    os << "reserve        " << formatByteSize(result.reserve)
+       << " of each device are in no budget: context, modules and libraries\n";
+  if (!result.hasNccl || groups == 0)
+    return;
+  const int64_t bytes = statedNcclBytes(groups);
+  os << "next to a plan NCCL takes about " << formatByteSize(bytes) << " (" << bytes
+     << " bytes) in " << groups << (groups == 1 ? " communicator" : " communicators")
+     << " by its defaults, not measured";
+  if (bytes > result.reserve)
+    os << "; " << (result.reserve > 0 ? "that is more than the reserve" : "nothing is reserved")
+       << ": give the topology's devices a \"reserve\"";
+  os << "\n";
+}
+
 void llmmem::printSearch(const SearchResult &result, llvm::raw_ostream &os) {
   os << "strategies     for " << result.devices << " devices, under " << describeBudgets(result)
      << " each\n";
@@ -132,6 +151,7 @@ void llmmem::printSearch(const SearchResult &result, llvm::raw_ostream &os) {
                ? std::string()
                : "; the least found needs " + std::to_string(result.leastFound) + " bytes")
        << "\n";
+  printOutside(result, os);
   printReliefs(result, os);
 }
 
@@ -200,18 +220,23 @@ llvm::json::Value llmmem::toJson(const SearchResult &result) {
     others.push_back(::toJson(result, outcome));
   for (const auto &[reason, count] : result.refused)
     refused.push_back(llvm::json::Object{{"reason", reason}, {"count", count}});
-  llvm::json::Object report{{"format", "llmmem-mesh-report"},
-                            {"version", 1},
-                            {"status", llvm::StringRef(planning::nameOf(result.status))},
-                            {"devices", result.devices},
-                            {"budget", result.budget},
-                            {"bytes_lower_bound", result.bytesBound},
-                            {"decided", result.isDecided},
-                            {"layouts", result.layouts},
-                            {"shapes", result.shapes},
-                            {"best", std::move(best)},
-                            {"others", std::move(others)},
-                            {"refused", std::move(refused)}};
+  llvm::json::Object report{
+      {"format", "llmmem-mesh-report"},
+      {"version", 1},
+      {"status", llvm::StringRef(planning::nameOf(result.status))},
+      {"devices", result.devices},
+      {"budget", result.budget},
+      {"reserve", result.reserve},
+      {"nccl_stated", result.hasNccl && !result.best.empty()
+                          ? statedNcclBytes(result.best.front().strategy.numGroups())
+                          : 0},
+      {"bytes_lower_bound", result.bytesBound},
+      {"decided", result.isDecided},
+      {"layouts", result.layouts},
+      {"shapes", result.shapes},
+      {"best", std::move(best)},
+      {"others", std::move(others)},
+      {"refused", std::move(refused)}};
   if (result.timeBound != INT64_MAX)
     report["time_lower_bound_ns"] = result.timeBound;
   if (result.leastFound != INT64_MAX)

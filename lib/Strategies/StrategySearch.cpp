@@ -279,6 +279,11 @@ SearchResult Search::run() {
   leavesOut = enumeration.leavesOut;
   result.devices = request.devices;
   result.budget = costs.leastBudget();
+  result.reserve = INT64_MAX;
+  for (const DeviceKind &kind : request.topology.kinds) {
+    result.reserve = std::min(result.reserve, kind.reserve);
+    result.hasNccl |= kind.table.gpu.has_value();
+  }
   result.mostBudget = request.budget.value_or(costs.mostBudget());
   start(std::move(enumeration.strategies));
   if (llvm::Expected<int64_t> bytes = costs.bytesOfAny())

@@ -11,7 +11,8 @@
 //
 //   devices            kinds of devices in the order of ranks: a device table (a shipped one or a
 //                      file, `--checkpoint-device`), the memory of one, and how many there are. A
-//                      node has devices of one kind
+//                      node has devices of one kind. "reserve": "2GB" leaves that much of the
+//                      memory for what no plan counts (HeldOutside.h); without it, nothing
 //   devices_per_node   may be left out: all devices are in one node
 //   within_node        {"bytes_per_ns", "latency_ns"} of a device's link to others in its node, one
 //                      direction; may be left out: as the tables say
@@ -34,8 +35,9 @@
 namespace llmmem {
 
 struct DeviceKind {
-  DeviceModel table; // with the links of the topology
-  int64_t memory = 0;
+  DeviceModel table;  // with the links of the topology
+  int64_t memory = 0; // for plans: what the topology says less the reserve
+  int64_t reserve = 0;
   int64_t count = 0;
 };
 

@@ -39,6 +39,12 @@ struct Strategy {
   /// Returns the number of ranks that have parts of the batch.
   int64_t batchRanks() const { return dp * ep; }
   int64_t ranksOfStage() const { return dp * tp * ep; }
+  /// Returns how many groups of ranks a rank is in: one along each axis of several ranks, and that
+  /// of all ranks where there are several such axes.
+  int64_t numGroups() const {
+    const int64_t axes = (pp > 1) + (dp > 1) + (tp > 1) + (ep > 1);
+    return axes + (axes > 1);
+  }
   planning::PipelineShape shape() const { return {schedule, pp, microBatches, chunks}; }
   /// Returns the mesh, such as `pp=2,dp=4`: without axes of one rank, the fastest axis last, so
   /// that ranks that communicate most are closest. Returns `dp=1` where all axes have one rank.

@@ -73,6 +73,8 @@ struct SearchResult {
   int64_t devices = 0;
   int64_t budget = 0, mostBudget = 0; // Those of the devices with the least and the most
                                       // memory.
+  int64_t reserve = 0;                // Of each device, at least: it is in no budget.
+  bool hasNccl = false;               // Whether ranks are on GPUs that NCCL joins.
   int64_t timeBound = 0;              // Proved: no visited strategy takes less.
   int64_t bytesBound = 0;             // Proved: every strategy needs more on some device.
   int64_t leastFound = 0; // The bytes of the strategy that needs the fewest, where none fits.
