@@ -58,6 +58,10 @@ constexpr Rule kRules[] = {
     rule("llm.clamp", Meaning::InStep, 0),
     rule("llm.scale", Meaning::InStep, 0),
     rule("llm.softcap", Meaning::InStep, 0),
+    rule("llm.logistic", Meaning::InStep, 0),
+    rule("llm.softplus", Meaning::InStep, 0),
+    rule("llm.exp", Meaning::InStep, 0),
+    rule("llm.scale_columns", Meaning::InStep, 0),
     rule("llm.add", Meaning::InStep, 0, 1),
     rule("llm.mul", Meaning::InStep, 0, 1),
     rule("llm.cast", Meaning::InStep, 0),
@@ -92,6 +96,7 @@ constexpr Rule kRules[] = {
     rule("llm.append_cache", Meaning::NewValues, 0, 1),
     rule("llm.append_rows", Meaning::NewValues, 0),
     rule("llm.append_state", Meaning::NewValues, 0),
+    rule("llm.cached_scan", Meaning::NewValues, kNothing, 5),
 
     // What is sent has left its bytes before the first of a result arrives.
     rule("llm.all_reduce", Meaning::NewValues, 0),

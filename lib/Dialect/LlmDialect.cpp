@@ -2,6 +2,7 @@
 
 #include "llmmem/Dialect/ConvolutionOps.h"
 #include "llmmem/Dialect/ElementTypes.h"
+#include "llmmem/Dialect/RecurrentOps.h"
 #include "llmmem/Dialect/TargetInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -29,6 +30,10 @@ void llm::LlmDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "llmmem/Dialect/ConvolutionOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "llmmem/Dialect/RecurrentOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -379,6 +379,39 @@ TEST(RuleGradients, CausalConvolution) {
     })");
 }
 
+TEST(RuleGradients, StateScanByTheDeltaRule) {
+  checkGradients(R"(
+    func.func @f(%q: tensor<2x5x1x3xf64>, %k: tensor<2x5x1x3xf64>, %v: tensor<2x5x2x4xf64>, %g: tensor<2x5x2xf64>,
+                 %b: tensor<2x5x2xf64>) -> tensor<2x5x2x4xf64> {
+      %y, %s = llm.state_scan %q, %k, %v decay(%g) strength(%b) {delta, scale = 0.7 : f64, chunk = 2 : i64}
+         : (tensor<2x5x1x3xf64>, tensor<2x5x1x3xf64>, tensor<2x5x2x4xf64>, tensor<2x5x2xf64>, tensor<2x5x2xf64>)
+           -> (tensor<2x5x2x4xf64>, tensor<2x3x2x3x4xf64>)
+      return %y : tensor<2x5x2x4xf64>
+    })");
+}
+
+TEST(RuleGradients, StateScanOfMamba) {
+  checkGradients(R"(
+    func.func @f(%q: tensor<1x7x2x2xf64>, %k: tensor<1x7x2x2xf64>, %v: tensor<1x7x2x3xf64>, %g: tensor<1x7x2xf64>,
+                 %b: tensor<1x7x2xf64>) -> tensor<1x7x2x3xf64> {
+      %y, %s = llm.state_scan %q, %k, %v decay(%g) strength(%b) {chunk = 3 : i64}
+         : (tensor<1x7x2x2xf64>, tensor<1x7x2x2xf64>, tensor<1x7x2x3xf64>, tensor<1x7x2xf64>, tensor<1x7x2xf64>)
+           -> (tensor<1x7x2x3xf64>, tensor<1x3x2x2x3xf64>)
+      return %y : tensor<1x7x2x3xf64>
+    })");
+}
+
+TEST(RuleGradients, GatesOfStates) {
+  checkGradients(R"(
+    func.func @f(%x: tensor<2x3x4xf64>, %w: tensor<4xf64>) -> tensor<2x3x4xf64> {
+      %a = llm.logistic %x : tensor<2x3x4xf64>
+      %b = llm.softplus %a : tensor<2x3x4xf64>
+      %c = llm.exp %w : tensor<4xf64>
+      %y = llm.scale_columns %b, %c : tensor<2x3x4xf64>, tensor<4xf64>
+      return %y : tensor<2x3x4xf64>
+    })");
+}
+
 TEST(RuleGradients, Transpose) {
   checkGradients(R"(
     func.func @f(%x: tensor<2x3x4xf64>) -> tensor<4x2x3xf64> {

@@ -283,13 +283,6 @@ def Llm_AttentionValuesOp : Llm_PureOp<"attention_values", [ShardableWithChange,
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise, dag attributes = (ins)> : Llm_PureOp<mnemonic,
-    [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
-  let arguments = !con((ins Llm_Tensor:$x), attributes);
-  let results = (outs Llm_Tensor:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
-}
-
 def Llm_GeluOp : Llm_UnaryOp<"gelu", GroupElementwiseEpilogue, (ins UnitAttr:$exact)> {
   let summary = "Computes GELU, by the tanh approximation or exactly.";
   let description = [{

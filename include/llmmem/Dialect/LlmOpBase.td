@@ -80,4 +80,11 @@ class Llm_Op<string mnemonic, list<Trait> traits = []> : Op<LlmDialect, mnemonic
 }
 class Llm_PureOp<string mnemonic, list<Trait> traits = []> : Llm_Op<mnemonic, !listconcat(Llm_PureTraits, traits)>;
 
+class Llm_UnaryOp<string mnemonic, Trait elements = GroupElementwise, dag attributes = (ins)> : Llm_PureOp<mnemonic,
+    [Shardable, Cost, DifferentiableInFirst, BuffersInPlace, elements, AllTypesMatch<["x", "y"]>]> {
+  let arguments = !con((ins Llm_Tensor:$x), attributes);
+  let results = (outs Llm_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 #endif // LLMMEM_DIALECT_LLMOPBASE

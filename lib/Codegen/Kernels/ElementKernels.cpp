@@ -7,6 +7,7 @@
 #include "KernelModels.h"
 #include "llmmem/Codegen/Emitter/Gelu.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/RecurrentOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <cmath>
@@ -40,6 +41,9 @@ Num loadPeriodic(KernelEmitter &e, Buffer buffer, Index index, unsigned lanes, i
 //===----------------------------------------------------------------------===//
 
 Num logistic(Num x) { return 1.0 / (exp(-x) + 1.0); }
+
+/// max(x, 0) + log(1 + exp(-|x|)) overflows nowhere.
+Num softplus(Num x) { return maximum(x, x.like(0.0)) + log(exp(minimum(x, -x)) + 1.0); }
 
 Num scaled(Num x, double alpha) { return alpha == 1.0 ? x : x * alpha; }
 
@@ -181,6 +185,27 @@ struct AddBiasKernel : ElementModel<AddBiasKernel, AddBiasOp> {
     e.store(e.result(0), i, e.load(e.operand(0), i, lanes) + bias);
   }
 };
+struct LogisticKernel : ElementModel<LogisticKernel, LogisticOp> {
+  static void emitAt(LogisticOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, logistic);
+  }
+};
+struct SoftplusKernel : ElementModel<SoftplusKernel, SoftplusOp> {
+  static void emitAt(SoftplusOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, softplus);
+  }
+};
+struct ExpKernel : ElementModel<ExpKernel, ExpOp> {
+  static void emitAt(ExpOp, KernelEmitter &e, Index i, unsigned lanes) {
+    emitUnary(e, i, lanes, [](Num x) { return exp(x); });
+  }
+};
+struct ScaleColumnsKernel : ElementModel<ScaleColumnsKernel, ScaleColumnsOp> {
+  static void emitAt(ScaleColumnsOp op, KernelEmitter &e, Index i, unsigned lanes) {
+    Num weight = loadPeriodic(e, e.operand(1), i, lanes, op.getWeight().getType().getNumElements());
+    e.store(e.result(0), i, e.load(e.operand(0), i, lanes) * weight);
+  }
+};
 struct FillKernel : KernelModel<FillKernel, FillOp> {
   static void emit(FillOp op, KernelEmitter &e) {
     double value = op.getValue().convertToDouble();
@@ -313,6 +338,7 @@ struct CausalMaskKernel : ElementModel<CausalMaskKernel, CausalMaskOp> {
 void llmmem::attachElementKernels(MLIRContext *context) {
   attachKernels<GeluKernel, SiluKernel, ClampKernel, ClampGradKernel, ScaleKernel, SoftcapKernel,
                 SoftcapGradKernel, CastKernel, AddKernel, MulKernel, AddBiasKernel, GeluGradKernel,
-                SiluGradKernel, FillKernel, DropoutKernel, StoredDropoutKernel, ApplyMaskKernel,
-                AddPositionsKernel, CausalMaskKernel>(context);
+                SiluGradKernel, ExpKernel, LogisticKernel, SoftplusKernel, ScaleColumnsKernel,
+                FillKernel, DropoutKernel, StoredDropoutKernel, ApplyMaskKernel, AddPositionsKernel,
+                CausalMaskKernel>(context);
 }

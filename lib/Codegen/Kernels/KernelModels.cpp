@@ -6,6 +6,11 @@
 
 #include "llmmem/Codegen/Emitter/KernelOpInterface.cpp.inc"
 
+namespace llmmem {
+void attachRecurrentGradKernel(mlir::MLIRContext *context);
+void attachRecurrentKernels(mlir::MLIRContext *context);
+} // namespace llmmem
+
 void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, llm::LlmDialect *) {
     attachAttentionKernels(context);
@@ -20,6 +25,8 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachLossKernels(context);
     attachMatmulKernels(context);
     attachMicroBatchKernels(context);
+    attachRecurrentGradKernel(context);
+    attachRecurrentKernels(context);
     attachRelativeKernels(context);
     attachRopeKernels(context);
     attachRowKernels(context);
