@@ -6,6 +6,7 @@
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Layout/StepStorage.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -89,11 +90,21 @@ LogicalResult StepPlaces::placeInArgument(OpResult result) {
   SmallVector<unsigned> candidates = inPlaceOperands(result);
   if (std::optional<unsigned> viewed = viewedOperand(result))
     candidates = {*viewed};
-  for (unsigned operand : candidates) {
-    Place place = placeOf(result.getOwner()->getOperand(operand));
-    if (!place.argument)
-      continue;
-    places[result] = place;
+  SmallVector<Place> inArguments;
+  for (unsigned operand : candidates)
+    if (Place place = placeOf(result.getOwner()->getOperand(operand));
+        place.argument && !llvm::is_contained(inArguments, place))
+      inArguments.push_back(place);
+  // A gradient may replace its accumulator, and also the parameter that it is computed from. Which
+  // of the two it is follows from which argument is donated to it.
+  if (inArguments.size() > 1)
+    if (BlockArgument argument =
+            StepStorage(result.getOwner()->getParentOfType<func::FuncOp>()).getArgument(result))
+      llvm::erase_if(inArguments, [&](const Place &place) {
+        return *place.argument != argument.getArgNumber();
+      });
+  if (!inArguments.empty()) {
+    places[result] = inArguments.front();
     return success();
   }
   return result.getOwner()->emitOpError("says that the bytes of result ")
