@@ -106,6 +106,9 @@ SIGMOID = {**EXPERTS, "moe_intermediate_size": 10, "n_routed_experts": 6, "n_sha
 LATENT = {"num_key_value_heads": 2, "q_lora_rank": 12, "kv_lora_rank": 8, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4}
 MUP = {**EXPERTS, "attention_bias": False, "embedding_multiplier": 3.0, "residual_multiplier": 0.25,
        "attention_multiplier": 0.125, "logits_scaling": 4.0, "tie_word_embeddings": True}
+DELTA = {"head_dim": 8, "num_attention_heads": 4, "num_key_value_heads": 2, "partial_rotary_factor": 0.5,
+         "attention_bias": False, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6,
+         "linear_value_head_dim": 5, "linear_conv_kernel_dim": 4}
 CONFIGS |= {
     "smollm3": {**GATED, "model_type": "smollm3", "rope_theta": 100.0, "no_rope_layers": [1, 0],
                 "no_rope_layer_interval": 4, "use_sliding_window": False, "max_window_layers": 28,
@@ -174,6 +177,33 @@ CONFIGS |= {
                          {"attention": {"no_op": True, "n_heads_in_group": None}, "ffn": {"no_op": False, "ffn_mult": 26.0}},
                          {"attention": {"no_op": False, "n_heads_in_group": 4}, "ffn": {"no_op": True, "ffn_mult": None}},
                          {"attention": {"no_op": False, "n_heads_in_group": 1}, "ffn": {"no_op": False, "ffn_mult": 0.5}}]},
+    "qwen3_next": {**EXPERTS, **DELTA, "model_type": "qwen3_next", "num_hidden_layers": 3, "num_experts": 4,
+                   "moe_intermediate_size": 12, "shared_expert_intermediate_size": 10, "norm_topk_prob": True,
+                   "mlp_only_layers": [0], "decoder_sparse_step": 1, "use_sliding_window": False, "layer_types": [
+                       "linear_attention", "full_attention", "linear_attention"]},
+    "qwen3_5": {**GATED, **DELTA, "model_type": "qwen3_5_text", "rms_norm_eps": 1e-6, "attn_output_gate": True,
+                "mtp_num_hidden_layers": 1, "rope_parameters": {
+                    "rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5,
+                    "mrope_interleaved": True, "mrope_section": [1, 1, 0]},
+                "layer_types": ["linear_attention", "full_attention"]},
+    "qwen3_5_moe": {**EXPERTS, **DELTA, "model_type": "qwen3_5_moe_text", "num_experts": 4,
+                    "moe_intermediate_size": 12, "shared_expert_intermediate_size": 10, "rope_parameters": {
+                        "rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5,
+                        "mrope_interleaved": True, "mrope_section": [1, 1, 0]},
+                    "layer_types": ["full_attention", "linear_attention"]},
+    "nemotron_h": {**{key: GATED[key] for key in GATED if key not in ("hidden_act", "rms_norm_eps", "num_hidden_layers")},
+                   "model_type": "nemotron_h", "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6,
+                   "layer_norm_epsilon": 1e-5, "mlp_hidden_act": "relu2", "mamba_num_heads": 4, "mamba_head_dim": 5,
+                   "n_groups": 2, "ssm_state_size": 6, "conv_kernel": 4, "chunk_size": 8, "use_conv_bias": True,
+                   "time_step_min": 0.7, "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12,
+                   "moe_shared_expert_intermediate_size": 10, "moe_latent_size": 8, "routed_scaling_factor": 2.5,
+                   "norm_topk_prob": True, "n_group": 1, "topk_group": 1, "layers_block_type": [
+                       "linear_attention", "full_attention", "mlp", "moe", "linear_attention"]},
+    "granitemoehybrid": {**MUP, "model_type": "granitemoehybrid", "num_local_experts": 4, "intermediate_size": 10,
+                         "shared_intermediate_size": 6, "position_embedding_type": "nope", "mamba_n_heads": 4,
+                         "mamba_d_head": 8, "mamba_n_groups": 1, "mamba_d_state": 6, "mamba_d_conv": 4,
+                         "mamba_expand": 2, "mamba_chunk_size": 8, "mamba_conv_bias": True, "mamba_proj_bias": False,
+                         "num_hidden_layers": 3, "layer_types": ["full_attention", "linear_attention", "linear_attention"]},
     "qwen3_vl": {"model_type": "qwen3_vl", "torch_dtype": "float32", "tie_word_embeddings": False,
                  "text_config": {**GATED, "model_type": "qwen3_vl_text", "num_attention_heads": 4,
                                  "num_key_value_heads": 2, "head_dim": 8, "attention_bias": False, "rope_scaling": {
@@ -214,11 +244,12 @@ VIT_MODULES = {"vit.layers.": "vit.encoder.layer.", "attention.q_proj": "attenti
                "attention.k_proj": "attention.attention.key", "attention.v_proj": "attention.attention.value",
                "attention.o_proj": "attention.output.dense", "mlp.fc1": "intermediate.dense", "mlp.fc2": "output.dense"}
 # Those whose public files have all experts in one tensor too.
-JOINED_EXPERTS = ("gpt_oss", "llama4_text", "granitemoe", "granitemoeshared")
+JOINED_EXPERTS = ("gpt_oss", "llama4_text", "granitemoe", "granitemoeshared", "granitemoehybrid",
+                  "qwen3_5_moe_text")
 GRANITE = {"router.": "router.layer.", "experts.gate_up_proj": "input_linear.weight",
            "experts.down_proj": "output_linear.weight"}
 EXPERT_MODULES = {"mixtral": {"mlp.": "block_sparse_moe."}, "minimax_m2": {"mlp.": "block_sparse_moe."},
-                  "granitemoe": GRANITE, "granitemoeshared": GRANITE,
+                  "granitemoe": GRANITE, "granitemoeshared": GRANITE, "granitemoehybrid": GRANITE,
                   "ernie4_5_moe": {"gate.moe_statics.": "moe_statics."}}
 
 
@@ -234,11 +265,14 @@ def public_views(model_type, key, tensor):
         key = key.replace("self_attn.sinks", "self_attn.attention_sink_bias")
     if key.endswith("correction_bias"):
         tensor = tensor.flatten()
+    if model_type == "nemotron_h":
+        key = key.replace("model.", "backbone.", 1)
     if model_type in JOINED_EXPERTS:
         return [(key, tensor)]
     gate, up, down = EXPERT_NAMES.get(model_type, ("gate_proj", "up_proj", "down_proj"))
-    if key.endswith(".experts.down_proj"):
-        return [(f"{key.rpartition('.')[0]}.{number}.{down}.weight", part) for number, part in enumerate(tensor)]
+    if key.endswith((".experts.down_proj", ".experts.up_proj")):
+        name = down if key.endswith("down_proj") else up
+        return [(f"{key.rpartition('.')[0]}.{number}.{name}.weight", part) for number, part in enumerate(tensor)]
     if key.endswith(".experts.gate_up_proj"):
         halves = [(number, *part.chunk(2)) for number, part in enumerate(tensor)]
         return [(f"{key.rpartition('.')[0]}.{number}.{name}.weight", part)

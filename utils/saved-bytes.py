@@ -63,7 +63,7 @@ TORCH_RULES = (
     (r"rotary", "heads"),
     (r"(o_proj|down_proj|attention\.dense) (mm|addmm)", "branches"),
     (r"^#\.layer\.\d add$", "stream"),
-    (r"^#\.(\w*attn|\w*attention|conv)|Attention\b", "heads"),
+    (r"^#\.(\w*attn|\w*attention|conv|mamba|mixer)|Attention\b", "heads"),
     (r"^#\.(mlp|intermediate)|^#\.feed_forward|DenseReluDense", "MLP"),
 )
 
@@ -158,7 +158,7 @@ LLMMEM_RULES = (
     (r"^(attn|cross)\.out", "output"),
     (r"^(attn|cross)\.(scores|biased|masked|probabilities)$", "squares"),
     (r"^(attn\.proj|mlp\.down)$", "branches"),
-    (r"^(attn|cross|conv)\.", "heads"),
+    (r"^(attn|cross|conv|state)\.", "heads"),
     (r"^mlp\.", "MLP"),
 )
 

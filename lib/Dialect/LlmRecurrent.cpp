@@ -119,8 +119,7 @@ int64_t StateScanGradOp::getFlops() {
 int64_t StateScanGradOp::getWorkspaceBytes() {
   const StateScan scan(*this);
   const ScanWorkspace parts(scan, static_cast<int64_t>(getChunk()));
-  const int64_t width = tensorType(getStates()).getElementTypeBitWidth() / 8;
-  return Count(scan.batch) * scan.heads * parts.size * width;
+  return bytesOfType(tensorType(getStates()).clone({scan.batch, scan.heads, parts.size}));
 }
 
 static Count elements(Value value) { return tensorType(value).getNumElements(); }

@@ -40,6 +40,10 @@ public:
   mlir::Value addCache(llvm::StringRef name, mlir::Value x, int64_t rows);
   /// Adds an argument of `rows` rows a sequence like those of `x`, which is never in pages.
   mlir::Value addState(llvm::StringRef name, mlir::Value x, int64_t rows);
+  /// Adds an argument of this type, which is never in pages.
+  mlir::Value addState(llvm::StringRef name, mlir::RankedTensorType type) {
+    return addArgument(name, type);
+  }
   /// Sets the cache of `argument` after the step.
   void setUpdated(mlir::Value argument, mlir::Value updated);
   /// Returns the results of the function after its first, each of which has a donated argument.

@@ -59,6 +59,8 @@ void Decoder::noteLayers() {
     facts.dropsOut |= own.hasMlp && own.mlp.outputDropout > 0;
     if (own.convolution)
       facts.whyNotPacked = "convolutions would reach from one sequence into the next";
+    if (own.state)
+      facts.whyNotPacked = "states would be carried from one sequence into the next";
     if (!own.attends)
       continue;
     const AttentionParts &attention = own.attention;
@@ -99,6 +101,10 @@ Value Decoder::activate(GraphBuilder &graph, StringRef name, Value x) const {
   const MlpParts &mlp = parts.mlp;
   if (mlp.activation == Activation::Silu)
     return graph.silu(name, x);
+  if (mlp.activation == Activation::ReluSquared) {
+    Value positive = graph.clamp((name + ".positive").str(), x, 0.0, std::nullopt);
+    return graph.mul(name, positive, positive);
+  }
   return graph.gelu(name, x, /*exact=*/mlp.activation == Activation::GeluExact);
 }
 
@@ -128,6 +134,10 @@ Value Decoder::buildEachExpert(const BlockGraph &block, Value rows, const Routin
     return graph.experts.groupedLinear(name, input, routing, block.prefix + module + ".weight",
                                        llm::WeightLayout::OutIn);
   };
+  if (experts.gate.empty()) {
+    rows = activate(graph, "mlp.act", byExpert("mlp.up", rows, experts.up));
+    return byExpert("mlp.down", rows, experts.down);
+  }
   Value gate = byExpert("mlp.gate", rows, experts.gate);
   Value up = byExpert("mlp.up", rows, experts.up);
   rows = graph.mul("mlp.gated", activate(graph, "mlp.act", gate), up);
@@ -173,9 +183,12 @@ Value Decoder::buildExperts(const BlockGraph &block, Value x) const {
                                          .logistic = experts.logistic,
                                          .bias = bias.empty() ? "" : block.prefix + bias});
   const bool weighsInput = experts.weighsInput;
-  Value read = graph.experts.dispatch("mlp.dispatch", x, routing, weighsInput);
+  Value row = experts.latent ? block.project("mlp.latent", x, experts.latentDown) : x;
+  Value read = graph.experts.dispatch("mlp.dispatch", row, routing, weighsInput);
   Value rows = buildEachExpert(block, read, routing);
   Value y = graph.experts.combine("mlp.combine", rows, routing, !weighsInput);
+  if (experts.latent)
+    y = block.project("mlp.widened", y, experts.latentUp);
   if (!experts.shared)
     return y;
   Value own = buildInner(block, "mlp.shared", x, *experts.shared);
@@ -213,6 +226,9 @@ Value Decoder::buildBlock(const BlockGraph &block, Value x) const {
   } else if (block.own.convolution) {
     read = block.normalizeIfAny("conv.norm", x, parts.block.attentionNorm);
     sum = addBranch(graph, "conv", x, buildConvolution(block, read));
+  } else if (block.own.state) {
+    read = block.normalizeIfAny("state.norm", x, parts.block.attentionNorm);
+    sum = addBranch(graph, "state", x, buildState(block, read));
   }
   if (!block.own.hasMlp)
     return sum;

@@ -1,6 +1,7 @@
 //===- DecoderAttention.cpp - The attention of a decoder by its parts ------===//
 
 #include "DecoderBlock.h"
+#include "llmmem/Dialect/RecurrentOps.h"
 #include "mlir/IR/Builders.h"
 #include <cmath>
 
@@ -158,7 +159,9 @@ public:
 private:
   Value normalizeHeads(StringRef name, Value x, const std::string &module, int64_t heads) const;
   SmallVector<Value> splitFused(Value fused) const;
+  /// Returns queries, keys, values and, if attention has them, gates.
   SmallVector<Value> makeQueriesKeysValues(Value x) const;
+  Value openGates(Value y, Value gates) const;
   Value turn(StringRef name, Value x, int64_t heads) const;
   Value scaleByPosition(StringRef name, Value x) const;
   Value attend(Value q, Value k, Value v) const;
@@ -201,7 +204,12 @@ SmallVector<Value> BlockAttention::makeQueriesKeysValues(Value x) const {
   Value v = block.project("attn.v", x, attention.value);
   if (attention.valueScale != 1)
     v = graph.scale("attn.v.scaled", v, attention.valueScale);
-  return {q, k, v};
+  if (!attention.gated)
+    return {q, k, v};
+  Value heads = graph.separateHeads("attn.q.gated", q, attention.heads);
+  SmallVector<Value> apart = graph.splitEvenly("attn.q.split", heads, 2);
+  return {graph.joinHeads("attn.q.plain", apart[0]), k, v,
+          graph.joinHeads("attn.gate.row", apart[1])};
 }
 
 /// Rotates the heads of queries or keys by their positions, and normalises what has turned.
@@ -263,6 +271,12 @@ Value BlockAttention::attend(Value q, Value k, Value v) const {
   return cutHeads(graph, y, attention.heads, values);
 }
 
+/// Multiplies the results of heads by the logistic of their gates (Qiu et al. 2025).
+Value BlockAttention::openGates(Value y, Value gates) const {
+  Value open = graph.create<llm::LogisticOp>("attn.gate", gates.getType(), gates);
+  return graph.mul("attn.gated", y, open);
+}
+
 /// Returns the results of attention's heads next to each other.
 Value BlockAttention::buildHeads(Value x) const {
   if (attention.latent)
@@ -276,7 +290,8 @@ Value BlockAttention::buildHeads(Value x) const {
   } else if (attention.temperature) {
     q = scaleByPosition("attn.q.scaled", q);
   }
-  return attend(q, k, qkv[2]);
+  Value y = attend(q, k, qkv[2]);
+  return attention.gated ? openGates(y, qkv[3]) : y;
 }
 
 Value BlockAttention::build(Value x) const {

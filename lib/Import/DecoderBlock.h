@@ -35,6 +35,13 @@ struct BlockGraph {
 /// Returns what attention adds to the residual, from its normalised input `x`.
 mlir::Value buildAttention(const BlockGraph &block, mlir::Value x);
 
+/// Convolves rows by the weights of a module, and adds its bias if it has one. In a step with
+/// caches rows of previous tokens come from a ring.
+mlir::Value convolve(GraphBuilder &graph, mlir::Value x, const std::string &module);
+
+/// Returns what a carried state adds to the residual, from its normalised input `x`.
+mlir::Value buildState(const BlockGraph &block, mlir::Value x);
+
 /// Returns what a short convolution adds to the residual, from its normalised input `x`.
 mlir::Value buildConvolution(const BlockGraph &block, mlir::Value x);
 

@@ -22,11 +22,12 @@ static MlpParts::Activation readActivation(ConfigReader &config, const KeyNames 
   using Activation = MlpParts::Activation;
   std::string name = names.activationOr.str();
   if (name.empty() || config.has(names.activation))
-    name = config.choice(names.activation,
-                         {"silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast"});
+    name = config.choice(names.activation, {"silu", "swish", "gelu", "gelu_new",
+                                            "gelu_pytorch_tanh", "gelu_fast", "relu2"});
   return llvm::StringSwitch<Activation>(name)
       .Cases({"silu", "swish", ""}, Activation::Silu)
       .Case("gelu", Activation::GeluExact)
+      .Case("relu2", Activation::ReluSquared)
       .Default(Activation::GeluTanh);
 }
 
@@ -87,7 +88,9 @@ DecoderParts llmmem::importer::readLlamaKeys(ConfigReader &config, const ImportO
   DecoderParts parts;
   parts.width = config.positive("hidden_size");
   parts.vocabulary = config.positive("vocab_size");
-  parts.layers = config.positive("num_hidden_layers");
+  parts.layers = names.layersOr
+                     ? config.optionalPositive("num_hidden_layers").value_or(names.layersOr)
+                     : config.positive("num_hidden_layers");
   parts.maxSeq = names.maxSeqOr ? config.optionalPositive(parts.maxSeqKey).value_or(names.maxSeqOr)
                                 : config.positive(parts.maxSeqKey);
   parts.tied = config.flagOr("tie_word_embeddings", names.tiedOr);

@@ -29,6 +29,7 @@ struct KeyNames {
   double rotaryFractionOr = 1;
   llvm::StringRef rotaryElements = ""; ///< A key of the number of elements that turn.
   bool rotaryByLayerType = false;      ///< The family reads its rotary positions itself.
+  int64_t layersOr = 0;                ///< The value 0 makes num_hidden_layers required.
   int64_t maxSeqOr = 0;                ///< The value 0 makes max_position_embeddings required.
   bool tiedOr = false;
 };
@@ -93,6 +94,9 @@ MlpParts sharedExperts(const DecoderParts &parts, int64_t count);
 /// Reads which layers have experts from `mlp_layer_types`, where the file has it; `dense` says how
 /// many layers at the beginning have none otherwise.
 void readLayersWithExperts(ConfigReader &config, DecoderParts &parts, int64_t dense);
+
+/// Reads Qwen's expert that every token goes through, and takes a share of.
+void readSharedExpert(ConfigReader &config, DecoderParts &parts);
 
 /// Reads Qwen's keys: whether the weights are normalised, and which layers have an ordinary MLP.
 void readQwenExperts(ConfigReader &config, DecoderParts &parts);

@@ -18,7 +18,7 @@ static Value makeTaps(GraphBuilder &graph, Value weight) {
 }
 
 /// In a step with caches, rows of previous tokens come from a ring.
-static Value convolve(GraphBuilder &graph, Value x, Value taps) {
+static Value convolveByTaps(GraphBuilder &graph, Value x, Value taps) {
   CachedGraph *caches = graph.attention.keptCaches();
   if (!caches)
     return graph.create<llm::CausalConvOp>("conv.out", x.getType(), x, taps,
@@ -32,16 +32,19 @@ static Value convolve(GraphBuilder &graph, Value x, Value taps) {
   return y;
 }
 
+Value llmmem::importer::convolve(GraphBuilder &graph, Value x, const std::string &module) {
+  Value y = convolveByTaps(graph, x, makeTaps(graph, graph.parameter(module + ".weight")));
+  if (Value bias = graph.parameter(module + ".bias"))
+    y = graph.create<llm::AddBiasOp>("conv.biased", y.getType(), y, bias);
+  return y;
+}
+
 Value llmmem::importer::buildConvolution(const BlockGraph &block, Value x) {
   const ConvolutionParts &parts = *block.own.convolution;
   GraphBuilder &graph = block.graph;
   SmallVector<Value> apart =
       graph.splitEvenly("conv.split", block.project("conv.in", x, parts.input), 3);
   Value gated = graph.mul("conv.gated", apart[0], apart[2]);
-  const std::string module = block.prefix + parts.module;
-  Value y = convolve(graph, gated, makeTaps(graph, graph.parameter(module + ".weight")));
-  if (parts.bias)
-    y = graph.create<llm::AddBiasOp>("conv.biased", y.getType(), y,
-                                     graph.parameter(module + ".bias"));
+  Value y = convolve(graph, gated, block.prefix + parts.module);
   return block.project("conv.proj", graph.mul("conv.opened", apart[1], y), parts.output);
 }

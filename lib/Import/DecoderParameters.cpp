@@ -20,6 +20,7 @@ private:
   void addLatentAttention(const AttentionParts &attention, const LatentParts &latent);
   void addAttention(const AttentionParts &attention);
   void addConvolution(const ConvolutionParts &convolution);
+  void addState(const StateParts &state);
   void addMlp(const MlpParts &mlp);
   void addExpertWeights();
   void addExperts();
@@ -68,7 +69,9 @@ void ParameterList::addAttention(const AttentionParts &attention) {
   bool isFused = attention.fusion != Fusion::Apart;
   if (!attention.sinks.empty())
     list.push_back({attention.sinks, {attention.heads}});
-  addProjection(attention.query, attention.queryWidth() + (isFused ? 2 * attention.kvWidth() : 0),
+  addProjection(attention.query,
+                attention.queryWidth() * (attention.gated ? 2 : 1) +
+                    (isFused ? 2 * attention.kvWidth() : 0),
                 parts.width);
   if (!isFused) {
     addProjection(attention.key, attention.kvWidth(), parts.width);
@@ -87,6 +90,34 @@ void ParameterList::addConvolution(const ConvolutionParts &convolution) {
   addProjection(convolution.output, parts.width, parts.width);
 }
 
+void ParameterList::addState(const StateParts &state) {
+  using Inputs = StateParts::Inputs;
+  const int64_t values = state.valueWidth(), mixed = 2 * state.keyWidth() + values;
+  auto project = [&](StringRef name, int64_t out) {
+    addProjection({(state.module + "." + name).str(), state.bias}, out, parts.width);
+  };
+  list.push_back({state.module + ".dt_bias", {state.heads}});
+  list.push_back({state.module + ".A_log", {state.heads}});
+  if (!state.delta)
+    list.push_back({state.module + ".D", {state.heads}});
+  list.push_back({state.module + ".conv1d.weight", {mixed, 1, state.taps}});
+  if (state.convBias)
+    list.push_back({state.module + ".conv1d.bias", {mixed}});
+  if (state.inputs == Inputs::ByGroup) {
+    project("in_proj_qkvz", mixed + values);
+    project("in_proj_ba", 2 * state.heads);
+  } else if (state.inputs == Inputs::Apart) {
+    project("in_proj_qkv", mixed);
+    project("in_proj_z", values);
+    project("in_proj_b", state.heads);
+    project("in_proj_a", state.heads);
+  } else {
+    project("in_proj", mixed + values + state.heads);
+  }
+  list.push_back({state.module + ".norm.weight", {state.delta ? state.value : values}});
+  addProjection({state.module + ".out_proj", state.bias}, parts.width, values);
+}
+
 void ParameterList::addMlp(const MlpParts &mlp) {
   addProjection(mlp.gate, mlp.isFused() ? 2 * mlp.inner : mlp.inner, parts.width);
   addProjection(mlp.up, mlp.inner, parts.width);
@@ -94,13 +125,15 @@ void ParameterList::addMlp(const MlpParts &mlp) {
 }
 
 void ParameterList::addExpertWeights() {
-  int64_t count = experts.count, inner = experts.inner, width = parts.width;
+  int64_t count = experts.count, inner = experts.inner,
+          width = experts.latent ? experts.latent : parts.width;
   auto matrices = [&](std::string name, int64_t rows, int64_t columns) {
     list.push_back({std::move(name), {count, rows, columns}});
     list.back().ofExperts = true;
   };
   if (!experts.joined) {
-    matrices(experts.gate + ".weight", inner, width);
+    if (!experts.gate.empty())
+      matrices(experts.gate + ".weight", inner, width);
     matrices(experts.up + ".weight", inner, width);
     matrices(experts.down + ".weight", width, inner);
     return;
@@ -122,6 +155,10 @@ void ParameterList::addExperts() {
     list.push_back({experts.router.module + ".bias", {count}});
   if (!experts.biasOfChoice.empty())
     list.push_back({.name = experts.biasOfChoice, .shape = {count}, .frozen = true, .wide = true});
+  if (experts.latent) {
+    addProjection(experts.latentDown, experts.latent, parts.width);
+    addProjection(experts.latentUp, parts.width, experts.latent);
+  }
   addExpertWeights();
   if (experts.shared)
     addMlp(*experts.shared);
@@ -130,7 +167,7 @@ void ParameterList::addExperts() {
 }
 
 void ParameterList::addNorms(const LayerParts &own) {
-  if (own.attends || own.convolution)
+  if (own.attends || own.convolution || own.state)
     for (const std::string *module : {&parts.block.attentionNorm, &parts.block.attentionPostNorm})
       addNorm(*module, parts.width);
   if (own.hasMlp)
@@ -145,6 +182,8 @@ void ParameterList::addBlock(int64_t layer) {
     addAttention(own.attention);
   if (own.convolution)
     addConvolution(*own.convolution);
+  if (own.state)
+    addState(*own.state);
   llvm::append_range(list, own.unread);
   if (own.hasMlp)
     experts.isIn(layer) ? addExperts() : addMlp(own.mlp);

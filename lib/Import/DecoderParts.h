@@ -16,6 +16,7 @@
 #include "RopeScaling.h"
 #include "llmmem/Import/Model.h"
 #include <functional>
+#include <limits>
 
 namespace llmmem::importer {
 
@@ -83,6 +84,8 @@ struct AttentionParts {
   std::string sinks;                 ///< A score for each head that takes a share and has no value.
   std::string queryNorm;
   std::string keyNorm;
+  bool gated =
+      false; ///< Each query comes with a gate, whose logistic multiplies its head's result.
   bool normsHeads = false; ///< Normalises each head separately; otherwise the row of all heads.
   /// The eps of norms without weights of each head of queries and keys, which follow the rotation.
   std::optional<double> turnedNormEps;
@@ -117,7 +120,8 @@ struct MlpParts {
   Projection gate{"mlp.gate_proj"}; ///< None: the result of `up` is not gated.
   Projection up{"mlp.up_proj"};     ///< None: the gate's projection computes both.
   Projection down{"mlp.down_proj"};
-  enum class Activation { Silu, GeluTanh, GeluExact } activation = Activation::Silu;
+  /// ReluSquared is max(x, 0)^2.
+  enum class Activation { Silu, GeluTanh, GeluExact, ReluSquared } activation = Activation::Silu;
   double outputDropout = 0;
 
   bool isFused() const { return up.module.empty(); }
@@ -148,13 +152,18 @@ struct ExpertParts {
   int64_t chosen = 0; ///< By each token.
   int64_t inner = 0;
   Projection router{"mlp.gate"};
-  /// `*` represents the number of the expert: the experts are slices of one parameter.
+  /// `*` represents the number of the expert: the experts are slices of one parameter. Without a
+  /// gate the result of `up` is not gated.
   std::string gate = "mlp.experts.*.gate_proj";
   std::string up = "mlp.experts.*.up_proj";
   std::string down = "mlp.experts.*.down_proj";
   std::optional<JoinedExperts> joined; ///< Replaces these three.
-  bool normalized = true;              ///< The weights of the chosen experts add up to 1.
-  double factor = 1;                   ///< Multiplies the weights.
+  /// The width of what experts read and write, where it is narrower than the model's, and the
+  /// projections to it and from it.
+  int64_t latent = 0;
+  Projection latentDown, latentUp;
+  bool normalized = true;   ///< The weights of the chosen experts add up to 1.
+  double factor = 1;        ///< Multiplies the weights.
   bool weighsInput = false; ///< The weights multiply what experts read, not what they write.
   int64_t groups = 1;       ///< Groups of neighbours, of which each token uses the best.
   int64_t keptGroups = 1;
@@ -183,12 +192,35 @@ struct ConvolutionParts {
   Projection output{"conv.out_proj"};
 };
 
+/// Describes a state that is carried along the sequence, which replaces attention: gated DeltaNet
+/// or Mamba-2. A short convolution goes over queries, keys and values before.
+struct StateParts {
+  bool delta = true;           ///< What the key reads already is replaced; otherwise it is Mamba-2.
+  int64_t groups = 0, key = 0; ///< Queries and keys, of which several heads have the same.
+  int64_t heads = 0, value = 0;
+  int64_t taps = 0;
+  bool convBias = false;
+  bool bias = false; ///< Of the projections.
+  /// Says how the input is projected: to the queries, keys, values and gates of each group together
+  /// (Qwen3-Next), to what is convolved and to each gate apart (Qwen3.5), or to gate, values, keys,
+  /// queries and steps side by side (Mamba-2).
+  enum class Inputs { ByGroup, Apart, SideBySide } inputs = Inputs::ByGroup;
+  std::string module = "linear_attn";
+  double eps = 1e-6; ///< Of the norm before the output.
+  double leastStep = 0, mostStep = std::numeric_limits<double>::infinity();
+
+  int64_t keyWidth() const { return groups * key; }
+  int64_t valueWidth() const { return heads * value; }
+};
+
 /// Holds the parts of one layer, which may differ from those of others.
 struct LayerParts {
   /// A layer without attention, or without an MLP, has no norm of that branch either.
   bool attends = true, hasMlp = true;
   AttentionParts attention;
-  std::optional<ConvolutionParts> convolution; ///< Of a layer that does not attend.
+  /// A layer that does not attend may have one of these instead.
+  std::optional<ConvolutionParts> convolution;
+  std::optional<StateParts> state;
   MlpParts mlp;
   /// Lists parameters that the checkpoint has after those of attention and the graph does not read.
   std::vector<Parameter> unread;

@@ -36,6 +36,16 @@ void llmmem::importer::readLayersWithExperts(ConfigReader &config, DecoderParts 
   parts.experts.hasExperts = [sparse](int64_t layer) { return sparse[layer % sparse.size()]; };
 }
 
+void llmmem::importer::readSharedExpert(ConfigReader &config, DecoderParts &parts) {
+  MlpParts shared = parts.mlp;
+  shared.inner = config.positive("shared_expert_intermediate_size");
+  shared.gate.module = "mlp.shared_expert.gate_proj";
+  shared.up.module = "mlp.shared_expert.up_proj";
+  shared.down.module = "mlp.shared_expert.down_proj";
+  parts.experts.shared = shared;
+  parts.experts.sharedGate = "mlp.shared_expert_gate";
+}
+
 void llmmem::importer::readQwenExperts(ConfigReader &config, DecoderParts &parts) {
   parts.experts = readExperts(config);
   parts.experts.normalized = config.flagOr("norm_topk_prob", false);

@@ -35,13 +35,7 @@ DecoderParts llmmem::importer::readQwen2Moe(ConfigReader &config, const ImportOp
   setInputBias(parts.attention, config.flagOr("qkv_bias", true));
   refuseSwitchedWindow(config);
   readQwenExperts(config, parts);
-  MlpParts shared = parts.mlp;
-  shared.inner = config.positive("shared_expert_intermediate_size");
-  shared.gate.module = "mlp.shared_expert.gate_proj";
-  shared.up.module = "mlp.shared_expert.up_proj";
-  shared.down.module = "mlp.shared_expert.down_proj";
-  parts.experts.shared = shared;
-  parts.experts.sharedGate = "mlp.shared_expert_gate";
+  readSharedExpert(config, parts);
   return parts;
 }
 

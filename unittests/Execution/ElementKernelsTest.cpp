@@ -96,6 +96,20 @@ TEST_P(ElementKernels, SteepSiluGrad) {
              expected([](double a, double b) { return b * slope(steepSilu, a); }),
              std::max(tolerance(), 1e-9));
 }
+TEST_P(ElementKernels, Logistic) {
+  expectNear(apply("logistic", 1),
+             expected([](double a, double) { return 1 / (1 + std::exp(-a)); }), tolerance());
+}
+// Where exp(x) overflows, the result is x.
+TEST_P(ElementKernels, Softplus) {
+  x[0] = 1000.0, x[1] = -1000.0;
+  expectNear(apply("softplus", 1),
+             expected([](double a, double) { return a > 100 ? a : std::log1p(std::exp(a)); }),
+             tolerance());
+}
+TEST_P(ElementKernels, Exp) {
+  expectNear(apply("exp", 1), expected([](double a, double) { return std::exp(a); }), tolerance());
+}
 // Numbers on a bound are within it.
 TEST_P(ElementKernels, Clamp) {
   x[0] = -2.0, x[1] = 3.0;

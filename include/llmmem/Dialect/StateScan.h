@@ -34,10 +34,21 @@ struct StateScan {
 struct ScanWorkspace {
   ScanWorkspace(const StateScan &scan, int64_t chunk) {
     const int64_t keys = chunk * scan.key, values = chunk * scan.value, pairs = chunk * chunk;
-    int64_t *const places[] = {&stateGradient, &updates, &updateGradients, &ofQueries, &ofKeys,
-                               &byQuery,       &asRow,   &asColumn,        &sums,      &slopes};
-    const int64_t sizes[] = {
-        scan.stateElements(), values, values, pairs, pairs, keys, keys, keys, chunk, chunk};
+    int64_t *const places[] = {&stateGradient, &updates,    &updateGradients, &ofQueries,
+                               &ofKeys,        &byQuery,    &asRow,           &asColumn,
+                               &sums,          &leftBefore, &leftAfter,       &slopes};
+    const int64_t sizes[] = {scan.stateElements(),
+                             values,
+                             values,
+                             pairs,
+                             pairs,
+                             keys,
+                             keys,
+                             keys,
+                             chunk,
+                             chunk,
+                             chunk,
+                             chunk};
     for (auto [place, count] : llvm::zip_equal(places, sizes)) {
       *place = size;
       size += llvm::alignTo(count, 16); // Vectors do not cross cache lines.
@@ -47,13 +58,15 @@ struct ScanWorkspace {
   int64_t stateGradient = 0;   ///< [key, value].
   int64_t updates = 0;         ///< [chunk, value]: u of each token without its strength.
   int64_t updateGradients = 0; ///< [chunk, value]: the gradient of u.
-  int64_t ofQueries = 0; ///< [chunk, chunk]: products of queries with keys, then their gradients.
-  int64_t ofKeys = 0;    ///< [chunk, chunk]: products of keys with keys, then their gradients.
-  int64_t byQuery = 0;   ///< [chunk, key]: the gradient of the query.
-  int64_t asRow = 0;     ///< [chunk, key]: that of the key where it reads the state.
-  int64_t asColumn = 0;  ///< [chunk, key]: that of the key where it adds to the state.
-  int64_t sums = 0;      ///< [chunk]: the logarithm of what is left of the state before the chunk.
-  int64_t slopes = 0;    ///< [chunk]: the gradient of it.
+  int64_t ofQueries = 0;  ///< [chunk, chunk]: products of queries with keys, then their gradients.
+  int64_t ofKeys = 0;     ///< [chunk, chunk]: products of keys with keys, then their gradients.
+  int64_t byQuery = 0;    ///< [chunk, key]: the gradient of the query.
+  int64_t asRow = 0;      ///< [chunk, key]: that of the key where it reads the state.
+  int64_t asColumn = 0;   ///< [chunk, key]: that of the key where it adds to the state.
+  int64_t sums = 0;       ///< [chunk]: the logarithm of what is left of the state before the chunk.
+  int64_t leftBefore = 0; ///< [chunk]: what is left of it.
+  int64_t leftAfter = 0;  ///< [chunk]: what is left of the token after the chunk.
+  int64_t slopes = 0;     ///< [chunk]: the gradient of the sum.
   int64_t size = 0;
 };
 

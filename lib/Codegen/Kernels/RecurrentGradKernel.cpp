@@ -79,6 +79,11 @@ private:
   bool onDevice;
 };
 
+/// Says which chunk it is, where it begins and how many tokens it has.
+struct Chunk {
+  Index number, first, count;
+};
+
 /// Emits one head's part of a chunk. Each function is one loop, or several that need no barrier
 /// between them.
 class ChunkGradient {
@@ -99,10 +104,11 @@ public:
 
 private:
   void emitChunk(Index number) {
-    c = number;
-    first = c * chunk;
-    count = minimum(e.index(scan.seq) - first, e.index(chunk));
+    Index first = number * chunk;
+    c = {number, first, minimum(e.index(scan.seq) - first, e.index(chunk))};
     sumDecays();
+    loops.wait();
+    exponentiate();
     loops.wait();
     multiplyTokens();
     loops.wait();
@@ -133,7 +139,7 @@ private:
   }
   void store(int64_t part, Index i, Num x) { e.store(workspace, base + part + i, x); }
 
-  Index rowOf(Index t) { return batch * scan.seq + first + t; }
+  Index rowOf(Index t) { return batch * scan.seq + c.first + t; }
   Index gateOf(Index t) { return rowOf(t) * scan.heads + head; }
   Num q(Index t, Index i, unsigned lanes = 1) { return e.load(e.operand(0), keyOf(t) + i, lanes); }
   Num k(Index t, Index i, unsigned lanes = 1) { return e.load(e.operand(1), keyOf(t) + i, lanes); }
@@ -160,29 +166,38 @@ private:
   }
   /// Returns elements of the state before the chunk.
   Num state(Index i, Index j, unsigned lanes = 1) {
-    Index place = stateOf(maximum(c, e.index(1)) - 1) + i * scan.value + j;
-    return select(equal(c, e.index(0)), e.splat(0.0, lanes), e.load(e.operand(5), place, lanes));
+    Index place = stateOf(maximum(c.number, e.index(1)) - 1) + i * scan.value + j;
+    return select(equal(c.number, e.index(0)), e.splat(0.0, lanes),
+                  e.load(e.operand(5), place, lanes));
   }
-  /// Return what is left of the state before the chunk at token t, and of token s after token t.
-  Num left(Index t) { return exp(at(parts.sums, t)); }
+  /// Return what is left of the state before the chunk at token t, of token s at token t, and of
+  /// token t after the chunk.
+  Num left(Index t) { return at(parts.leftBefore, t); }
   Num left(Index t, Index s) { return exp(at(parts.sums, t) - at(parts.sums, s)); }
-  Num leftAtEnd(Index t) { return left(count - 1, t); }
+  Num leftAtEnd(Index t) { return at(parts.leftAfter, t); }
 
   //===--------------------------------------------------------------------===//
   // The forward again
   //===--------------------------------------------------------------------===//
 
   void sumDecays() {
-    loops.sum(e.index(0), count, e.number(0.0), [&](Index t, Num before) {
+    loops.sum(e.index(0), c.count, e.number(0.0), [&](Index t, Num before) {
       Num sum = before + e.load(e.operand(3), gateOf(t));
       store(parts.sums, t, sum);
       return sum;
     });
   }
 
+  void exponentiate() {
+    loops.forPairs(c.count, chunk, 1, [&](Index t, Index) {
+      store(parts.leftBefore, t, exp(at(parts.sums, t)));
+      store(parts.leftAfter, t, left(c.count - 1, t));
+    });
+  }
+
   /// Multiplies queries and keys by the keys of tokens up to their own.
   void multiplyTokens() {
-    loops.forPairs(count, chunk, chunk, [&](Index t, Index s) {
+    loops.forPairs(c.count, chunk, chunk, [&](Index t, Index s) {
       ifThen(e, less(s, t + 1), [&] {
         Num decay = left(t, s);
         Num ofQuery = loops.ownSum(
@@ -202,7 +217,7 @@ private:
     if (!hasDelta)
       return;
     loops.forColumns(scan.value, [&](Index j, unsigned lanes) {
-      forEach(e, e.index(0), count, [&](Index t) {
+      forEach(e, e.index(0), c.count, [&](Index t) {
         Num read =
             loops.sum(e.index(0), e.index(scan.key), e.splat(0.0, lanes), [&](Index i, Num before) {
               return fma(k(t, i), state(i, j, lanes), before);
@@ -223,17 +238,17 @@ private:
   /// Computes the gradients of u and v from the last token to the first.
   void updateGradients() {
     loops.forColumns(scan.value, [&](Index j, unsigned lanes) {
-      forEach(e, e.index(0), count, [&](Index after) {
-        Index t = count - 1 - after;
+      forEach(e, e.index(0), c.count, [&](Index after) {
+        Index t = c.count - 1 - after;
         Num added =
             loops.sum(e.index(0), e.index(scan.key), e.splat(0.0, lanes), [&](Index i, Num before) {
               return fma(k(t, i), stateGradient(i, j, lanes), before);
             });
-        Num gradient = loops.sum(t, count, added * leftAtEnd(t), [&](Index s, Num before) {
+        Num gradient = loops.sum(t, c.count, added * leftAtEnd(t), [&](Index s, Num before) {
           return fma(at(parts.ofQueries, s * chunk + t), dy(s, j, lanes), before);
         });
         if (hasDelta)
-          gradient = loops.sum(t + 1, count, gradient, [&](Index s, Num before) {
+          gradient = loops.sum(t + 1, c.count, gradient, [&](Index s, Num before) {
             return before - at(parts.ofKeys, s * chunk + t) * strength(s) * du(s, j, lanes);
           });
         store(parts.updateGradients, t * scan.value + j, gradient);
@@ -243,7 +258,7 @@ private:
   }
 
   void strengthGradients() {
-    loops.forPairs(count, chunk, 1, [&](Index t, Index) {
+    loops.forPairs(c.count, chunk, 1, [&](Index t, Index) {
       e.store(e.result(4), gateOf(t), loops.ownSum(scan.value, [&](Index j, unsigned lanes) {
         return du(t, j, lanes) * update(t, j, lanes);
       }));
@@ -252,7 +267,7 @@ private:
 
   /// Replaces the products of tokens by their gradients, times what is left of the earlier token.
   void productGradients() {
-    loops.forPairs(count, chunk, chunk, [&](Index t, Index s) {
+    loops.forPairs(c.count, chunk, chunk, [&](Index t, Index s) {
       ifThen(e, less(s, t + 1), [&] {
         Num decay = left(t, s) * strength(s);
         Num ofQuery = loops.ownSum(scan.value, [&](Index j, unsigned lanes) {
@@ -271,7 +286,7 @@ private:
 
   /// Multiplies the rows of tokens by the state before the chunk and by its gradient after it.
   void stateProducts() {
-    loops.forPairs(count, chunk, scan.key, [&](Index t, Index i) {
+    loops.forPairs(c.count, chunk, scan.key, [&](Index t, Index i) {
       Index place = t * scan.key + i;
       Num before = left(t);
       Num query = loops.ownSum(scan.value, [&](Index j, unsigned lanes) {
@@ -293,18 +308,19 @@ private:
 
   /// Adds what the tokens of the chunk contribute, and stores the gradients of queries and keys.
   void keyGradients() {
-    loops.forRowsOfColumns(count, chunk, scan.key, [&](Index t, Index i, unsigned lanes) {
+    loops.forRowsOfColumns(c.count, chunk, scan.key, [&](Index t, Index i, unsigned lanes) {
       Index place = t * scan.key + i, result = gateOf(t) * scan.key + i;
       Num query =
           loops.sum(e.index(0), t + 1, at(parts.byQuery, place, lanes), [&](Index s, Num before) {
             return fma(at(parts.ofQueries, t * chunk + s), k(s, i, lanes), before);
           });
-      Num column = loops.sum(t, count, at(parts.asColumn, place, lanes), [&](Index s, Num before) {
-        return fma(at(parts.ofQueries, s * chunk + t), q(s, i, lanes), before);
-      });
+      Num column =
+          loops.sum(t, c.count, at(parts.asColumn, place, lanes), [&](Index s, Num before) {
+            return fma(at(parts.ofQueries, s * chunk + t), q(s, i, lanes), before);
+          });
       Num all = column;
       if (hasDelta) {
-        column = loops.sum(t + 1, count, column, [&](Index s, Num before) {
+        column = loops.sum(t + 1, c.count, column, [&](Index s, Num before) {
           return fma(at(parts.ofKeys, s * chunk + t), k(s, i, lanes), before);
         });
         Num row = loops.sum(e.index(0), t, at(parts.asRow, place, lanes), [&](Index s, Num before) {
@@ -321,7 +337,7 @@ private:
   }
 
   void slopes() {
-    loops.forPairs(count, chunk, 1, [&](Index t, Index) {
+    loops.forPairs(c.count, chunk, 1, [&](Index t, Index) {
       store(parts.slopes, t, loops.ownSum(scan.key, [&](Index i, unsigned lanes) {
         Index place = t * scan.key + i;
         Num ofKey = -at(parts.asColumn, place, lanes);
@@ -334,12 +350,12 @@ private:
 
   /// A decay changes the sums of its own token, of later ones and of the chunk's end.
   void decayGradients() {
-    Index end = stateOf(c);
+    Index end = stateOf(c.number);
     Num atEnd = sumOver(e, scan.stateElements(), [&](Index i, unsigned lanes) {
       return at(parts.stateGradient, i, lanes) * e.load(e.operand(5), end + i, lanes);
     });
-    loops.sum(e.index(0), count, atEnd, [&](Index after, Num later) {
-      Index t = count - 1 - after;
+    loops.sum(e.index(0), c.count, atEnd, [&](Index after, Num later) {
+      Index t = c.count - 1 - after;
       Num sum = later + at(parts.slopes, t);
       e.store(e.result(3), gateOf(t), sum);
       return sum;
@@ -350,8 +366,8 @@ private:
   void carryGradient() {
     loops.forRowsOfColumns(
         e.index(scan.key), scan.key, scan.value, [&](Index i, Index j, unsigned lanes) {
-          Num initial = stateGradient(i, j, lanes) * left(count - 1);
-          Num sum = loops.sum(e.index(0), count, initial, [&](Index t, Num before) {
+          Num initial = stateGradient(i, j, lanes) * left(c.count - 1);
+          Num sum = loops.sum(e.index(0), c.count, initial, [&](Index t, Num before) {
             Num next = fma(q(t, i) * left(t) * scale, dy(t, j, lanes), before);
             return hasDelta ? next - k(t, i) * left(t) * strength(t) * du(t, j, lanes) : next;
           });
@@ -369,8 +385,7 @@ private:
   Index batch, head;
   Buffer workspace;
   Index base;
-  /// Say which chunk it is, where it begins and how many tokens it has.
-  Index c, first, count;
+  Chunk c;
 };
 
 struct StateScanGradKernel : KernelModel<StateScanGradKernel, StateScanGradOp> {

@@ -295,3 +295,24 @@ func.func @adafactor(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>, %arg2: tensor
   %new_param, %new_state = llm.adafactor %0, %arg1, %arg2 step(%arg3) state(%0) {beta2_decay = -8.000000e-01 : f64, eps = 9.9999999999999995E-8 : f64, llm.offsets = array<i64: 0, 256>, llm.workspace = array<i64: 512, 20>, weight_decay = 0.000000e+00 : f64} : (tensor<64xf32>, tensor<64xf32>, tensor<f32>, tensor<i32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
   return %new_param, %new_state : tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+func.func @cached_scan(%arg0: tensor<1x1x1x4xf32>, %arg1: tensor<1x1x1x1xf32>, %arg2: tensor<1x1x1xf32>, %arg3: tensor<1x1xi32>) -> (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>) attributes {llm.arena = 272 : i64, llm.peak = 76 : i64} {
+  // expected-note @below {{which stands at byte 0 and is read later}}
+  %0 = llm.gelu %arg0 {llm.offsets = array<i64: 0>} : tensor<1x1x1x4xf32>
+  // expected-error @below {{[overlap] result 1 at bytes 0 to 16 meets a value that is still held}}
+  %y, %new_state = llm.cached_scan %arg1, %arg1, %0 decay(%arg2) strength(%arg2) state(%0) at(%arg3) {llm.offsets = array<i64: 256, 0>} : (tensor<1x1x1x1xf32>, tensor<1x1x1x1xf32>, tensor<1x1x1x4xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1x4xf32>, tensor<1x1xi32>) -> (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>)
+  return %y, %new_state : tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>
+}
+
+// -----
+
+func.func @scale_columns(%arg0: tensor<1x64xf32>) -> tensor<1x64xf32> attributes {llm.arena = 256 : i64, llm.peak = 768 : i64} {
+  // expected-note @below {{which stands at byte 0 and is read later}}
+  %0 = llm.gelu %arg0 {llm.offsets = array<i64: 0>} : tensor<1x64xf32>
+  %1 = llm.reshape %0 {llm.offsets = array<i64: 0>} : tensor<1x64xf32> -> tensor<64xf32>
+  // expected-error @below {{[overlap] result 0 at bytes 0 to 256 meets a value that is still held}}
+  %2 = llm.scale_columns %0, %1 {llm.offsets = array<i64: 0>} : tensor<1x64xf32>, tensor<64xf32>
+  return %2 : tensor<1x64xf32>
+}
