@@ -113,6 +113,11 @@ DecoderParts llmmem::importer::readNemotronH(ConfigReader &config, const ImportO
   parts.mlp.down = {"mixer.down_proj", bias};
   if (llvm::is_contained(kinds, "moe"))
     readMixture(config, parts);
+  else
+    config.dismiss({"moe_intermediate_size", "moe_latent_size",
+                    "moe_shared_expert_intermediate_size", "n_group", "n_routed_experts",
+                    "norm_topk_prob", "num_experts_per_tok", "routed_scaling_factor",
+                    "topk_group"});
   parts.experts.hasExperts = [kinds](int64_t layer) {
     return kinds[static_cast<size_t>(layer) % kinds.size()] == "moe";
   };

@@ -30,7 +30,8 @@ struct StateScan {
   int64_t batch, seq, groups, key, heads, value;
 };
 
-/// Places what the backward of a head holds, as elements from the start of the head's part.
+/// Places what the backward of a head holds, as elements from the start of the head's part. It has
+/// many fields because each is one place.
 struct ScanWorkspace {
   ScanWorkspace(const StateScan &scan, int64_t chunk) {
     const int64_t keys = chunk * scan.key, values = chunk * scan.value, pairs = chunk * chunk;

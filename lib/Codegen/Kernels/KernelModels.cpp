@@ -6,11 +6,6 @@
 
 #include "llmmem/Codegen/Emitter/KernelOpInterface.cpp.inc"
 
-namespace llmmem {
-void attachRecurrentGradKernel(mlir::MLIRContext *context);
-void attachRecurrentKernels(mlir::MLIRContext *context);
-} // namespace llmmem
-
 void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, llm::LlmDialect *) {
     attachAttentionKernels(context);

@@ -72,6 +72,8 @@ void attachLossHeadKernel(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);
 void attachMicroBatchKernels(mlir::MLIRContext *context);
+void attachRecurrentGradKernel(mlir::MLIRContext *context);
+void attachRecurrentKernels(mlir::MLIRContext *context);
 void attachRelativeKernels(mlir::MLIRContext *context);
 void attachRopeKernels(mlir::MLIRContext *context);
 void attachRowKernels(mlir::MLIRContext *context);

@@ -398,10 +398,6 @@ struct StateScanGradKernel : KernelModel<StateScanGradKernel, StateScanGradOp> {
 
 } // namespace
 
-namespace llmmem {
-void attachRecurrentGradKernel(MLIRContext *context);
-} // namespace llmmem
-
 void llmmem::attachRecurrentGradKernel(MLIRContext *context) {
   attachKernels<StateScanGradKernel>(context);
 }

@@ -145,10 +145,6 @@ struct CachedScanKernel : KernelModel<CachedScanKernel, CachedScanOp> {
 
 } // namespace
 
-namespace llmmem {
-void attachRecurrentKernels(MLIRContext *context);
-} // namespace llmmem
-
 void llmmem::attachRecurrentKernels(MLIRContext *context) {
   attachKernels<StateScanKernel, CachedScanKernel>(context);
 }
