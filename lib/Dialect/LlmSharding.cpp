@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LlmSharding.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -169,12 +171,39 @@ Rule ReduceScatterOp::getShardingRule() {
   return all + "-> " + all;
 }
 
+namespace {
+/// What is exchanged must be unsharded in both dimensions.
+struct AllToAllSharding : ShardingOpInterface::ExternalModel<AllToAllSharding, AllToAllOp> {
+  std::string getShardingRule(Operation *op) const {
+    auto exchange = cast<AllToAllOp>(op);
+    std::string x, y;
+    const int64_t split = exchange.getSplit(), concat = exchange.getConcat();
+    for (int64_t dimension = 0; dimension < exchange.getX().getType().getRank(); ++dimension) {
+      const bool isExchanged = dimension == split || dimension == concat;
+      const std::string number = std::to_string(dimension) + " ";
+      x += (isExchanged ? "X" : "d") + number;
+      y += (isExchanged ? "Y" : "d") + number;
+    }
+    return x + "-> " + y;
+  }
+};
+} // namespace
+
+void llm::attachShardings(MLIRContext *context) {
+  AllToAllOp::attachInterface<AllToAllSharding>(*context);
+}
+
 //===----------------------------------------------------------------------===//
 // What types do not say
 //===----------------------------------------------------------------------===//
 
 static ArrayAttr arrayOf(OpBuilder &builder, ArrayRef<StringAttr> axes) {
   return builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end()));
+}
+
+/// Returns "tp", or "tp x cp".
+static std::string nameOf(ArrayRef<StringAttr> axes) {
+  return llvm::join(llvm::map_range(axes, [](StringAttr axis) { return axis.getValue(); }), " x ");
 }
 
 /// Random numbers belong to elements of the unsharded value, whose dimensions are split as these.
@@ -190,6 +219,13 @@ static LogicalResult keyByGlobalElement(RandomOp op, OpBuilder &builder,
       return op.emitOpError()
              << "drops elements of a dimension that is split in pieces; import the "
                 "model without dropout";
+    if (!llvm::is_sorted(split.axes, [&](StringAttr a, StringAttr b) {
+          return *meshOf(op).findAxis(a) < *meshOf(op).findAxis(b);
+        }))
+      return op.emitOpError() << "drops elements of a dimension that is split over "
+                              << nameOf(split.axes) << ", which the mesh " << meshOf(op)
+                              << " has in another order; write them in this order, or import the "
+                                 "model without dropout";
     axes.push_back(arrayOf(builder, split.axes));
   }
   op.setShardingAttr(
@@ -210,8 +246,8 @@ static FailureOr<IntegerAttr> localHeads(Operation *op, OpBuilder &builder, Stri
   int64_t ranks = width.isWhole() ? 1 : groupSizeOf(op, arrayOf(builder, width.axes));
   if (heads % ranks != 0)
     return op->emitError() << "'" << op->getName() << "' has " << heads << " " << what
-                           << ", which do not divide over " << width.axes.front().getValue()
-                           << " = " << ranks << "; take a number of ranks that divides " << heads;
+                           << ", which do not divide over " << nameOf(width.axes) << " = " << ranks
+                           << "; take a number of ranks that divides " << heads;
   return builder.getI64IntegerAttr(heads / ranks);
 }
 

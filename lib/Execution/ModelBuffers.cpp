@@ -100,13 +100,20 @@ llvm::MutableArrayRef<int32_t> ModelBuffers::integers(unsigned argument) {
 }
 
 TokenFeed::Shape llmmem::feedShapeOf(const CompiledStep &step, const StepRoles &roles) {
-  mlir::RankedTensorType type = step.ids()->type;
+  const StepArgument &ids = *step.ids();
+  auto lengthOf = [](mlir::RankedTensorType type) {
+    return type.getRank() == 0 ? 1 : type.getShape().back();
+  };
   TokenFeed::Shape feed;
-  feed.seq = type.getRank() == 0 ? 1 : type.getShape().back();
-  const Shard &shard = step.ids()->shard;
-  int64_t rows = type.getNumElements() / feed.seq;
-  feed.batch = rows * shard.parts;
-  feed.firstRow = rows * shard.position();
+  feed.seq = lengthOf(ids.whole);
+  feed.batch = ids.whole.getNumElements() / feed.seq;
+  const int64_t share = lengthOf(ids.type);
+  feed.parts = feed.seq / share;
+  int64_t first = -1; // The number in the whole batch of the first id that this rank reads.
+  ids.shard.forEachRun(ids.shard.position(),
+                       [&](Shard::Run run) { first = first < 0 ? run.whole : first; });
+  feed.firstRow = first / feed.seq;
+  feed.part = first % feed.seq / share;
   feed.vocabulary = roles.vocabulary;
   feed.labelSeq = roles.labelSeq;
   return feed;

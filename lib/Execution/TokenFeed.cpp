@@ -211,15 +211,34 @@ bool TokenFeed::goesOn(size_t i) const {
   return segment >= 0 && segments[placeOf(i + 1, segments.size())] == segment;
 }
 
+size_t TokenFeed::positionOf(size_t i, size_t length) const {
+  const size_t share = length / shape.parts;
+  return i / share * length + shape.part * share + i % share;
+}
+
+int32_t TokenFeed::countBefore(size_t i) const {
+  int32_t count = 0;
+  for (; i > 0 && goesOn(i - 1); --i)
+    ++count;
+  return count;
+}
+
 void TokenFeed::next(const Batch &to) {
+  const size_t share = shape.seq / shape.parts;
   for (size_t i = 0; i < to.ids.size(); ++i)
-    to.ids[i] = idAt(placeOf(i, numIds()));
-  for (size_t i = 0; i < to.targets.size(); ++i)
-    to.targets[i] = goesOn(i) ? predictedAt(i + 1) : kNoLoss;
+    to.ids[i] = idAt(placeOf(positionOf(i, shape.seq), numIds()));
+  for (size_t i = 0; i < to.targets.size(); ++i) {
+    const size_t position = positionOf(i, shape.seq);
+    to.targets[i] = goesOn(position) ? predictedAt(position + 1) : kNoLoss;
+  }
   for (size_t i = 0; i < to.labels.size(); ++i)
-    to.labels[i] = labelAt(i);
-  for (size_t i = 0; i < to.positions.size(); ++i)
-    to.positions[i] = i > 0 && goesOn(i - 1) ? to.positions[i - 1] + 1 : 0;
+    to.labels[i] = labelAt(positionOf(i, shape.labelSeq ? shape.labelSeq : shape.seq));
+  for (size_t i = 0; i < to.positions.size(); ++i) {
+    const size_t position = positionOf(i, shape.seq);
+    to.positions[i] = i % share == 0         ? countBefore(position)
+                      : goesOn(position - 1) ? to.positions[i - 1] + 1
+                                             : 0;
+  }
   ++batch;
 }
 

@@ -98,9 +98,11 @@ static std::optional<int64_t> sizeOfAxis(const CheckpointPipelineOptions &option
   return std::nullopt;
 }
 
-/// Returns whether the mesh has an axis that splits the batch.
-static bool splitsBatch(const CheckpointPipelineOptions &options) {
-  return sizeOfAxis(options, kDataParallelAxis) || sizeOfAxis(options, kExpertParallelAxis);
+/// Returns whether ranks have copies of parameters, whose gradients they sum.
+static bool hasCopies(const CheckpointPipelineOptions &options) {
+  return llvm::any_of(std::initializer_list<StringRef>{kDataParallelAxis, kExpertParallelAxis,
+                                                       kContextParallelAxis},
+                      [&](StringRef axis) { return sizeOfAxis(options, axis).has_value(); });
 }
 
 static std::optional<int64_t> stagesOf(const CheckpointPipelineOptions &options) {
@@ -159,7 +161,7 @@ static llvm::Error checkMesh(const CheckpointPipelineOptions &options,
     llvm::Expected<llvm::SmallVector<MeshAxis>> mesh = parseMesh(options.mesh);
     if (!mesh)
       return llvm::createStringError(spell("mesh") + ": " + llvm::toString(mesh.takeError()));
-    if (options.zero != 0 && !splitsBatch(options))
+    if (options.zero != 0 && !hasCopies(options))
       return llvm::createStringError(spell("zero") + " splits over dp; add it, as in " +
                                      spell("mesh") + "=dp=2," + options.mesh);
     if (options.sequenceParallel && !sizeOfAxis(options, kTensorParallelAxis))
@@ -195,7 +197,7 @@ static llvm::Error checkDataParallel(const CheckpointPipelineOptions &options,
   for (auto [name, isGiven] : {std::pair("bucket-bytes", options.bucketBytes.hasValue()),
                                std::pair("data-parallel", options.dataParallel.hasValue())})
     // What --mesh=auto compares has dp or not; a topology is given to it alone.
-    if (isGiven && options.topology.empty() && !splitsBatch(options))
+    if (isGiven && options.topology.empty() && !hasCopies(options))
       return llvm::createStringError(spell(name) + " is of ranks of dp; give them, as in " +
                                      spell("mesh") + "=dp=2" +
                                      (options.mesh.empty() ? "" : "," + options.mesh.getValue()));

@@ -25,18 +25,43 @@ using llm::LlmDialect;
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// Splits an input along its first dimension, which is its batch.
+/// Splits an input along its second dimension, which is its sequence.
+LogicalResult Parallelizer::splitSequence(BlockArgument argument, ValueSharding &state) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (!contextAxis || type.getRank() < 2)
+    return success();
+  const int64_t ranks = shardings.ranksOf({contextAxis}), seq = type.getDimSize(1);
+  if (type.getRank() > 2)
+    return emitError(argument.getLoc())
+           << "input '" << getName(argument) << "' of type " << type
+           << " is no sequence of tokens, which cp splits; take dp or tp instead of cp";
+  if (seq % ranks != 0)
+    return emitError(argument.getLoc())
+           << "input '" << getName(argument) << "' has a sequence of " << seq
+           << ", which does not divide over cp = " << ranks
+           << "; import the model with a --seq that is a multiple of " << ranks;
+  state.sharding.dimensions[1].axes.push_back(contextAxis);
+  annotate(argument, LlmDialect::kSharding, shardings.attributeOf(state.sharding));
+  annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
+  return success();
+}
+
+/// Splits an input along its first dimension, which is its batch, and its sequence.
 LogicalResult Parallelizer::splitInput(BlockArgument argument) {
   auto type = cast<RankedTensorType>(argument.getType());
-  if (type.getRank() == 0 || dataAxes.empty())
+  if (type.getRank() == 0 || copyAxes.empty())
     return success();
+  ValueSharding state = shardings.of(argument);
+  if (failed(splitSequence(argument, state)))
+    return failure();
+  if (dataAxes.empty())
+    return shardings.set(argument, state);
   int64_t ranks = shardings.ranksOf(dataAxes);
   if (type.getDimSize(0) % ranks != 0)
     return emitError(argument.getLoc())
            << "input '" << getName(argument) << "' has a batch of " << type.getDimSize(0)
            << ", which does not divide over " << spellAxes(dataAxes, ranks)
            << "; import the model with a --batch that is a multiple of " << ranks;
-  ValueSharding state = shardings.of(argument);
   state.sharding.dimensions[0].axes = dataAxes;
   annotate(argument, LlmDialect::kShard, shardings.arrayOf(dataAxes));
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
@@ -52,7 +77,7 @@ LogicalResult Parallelizer::startArgument(BlockArgument argument) {
     // Numbers in fewer bits have no gradient.
     const bool isPacked = llm::isPacked(getElementTypeOrSelf(argument.getType()));
     if (!isPacked)
-      state.own = dataAxes;
+      addTo(state.own, copyAxes);
     if (tensorAxis && !isPacked)
       state.shared.push_back(tensorAxis);
   }
@@ -83,8 +108,8 @@ static Operation *firstReaderOf(BlockArgument argument) {
 /// this one gather: whether what it gives is held for the backward or gathered again is for the
 /// plan to decide, as for any other op.
 void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
-  const Axes group = dataAxesOf(arguments.front());
-  ArrayAttr axes = shardings.arrayOf(group);
+  const Axes copies = copyAxesOf(arguments.front());
+  ArrayAttr axes = shardings.arrayOf(copies);
   Operation *first = firstReaderOf(arguments.front());
   OpBuilder builder(first);
   SmallVector<RankedTensorType> shards;
@@ -92,7 +117,7 @@ void Parallelizer::gatherTogether(ArrayRef<BlockArgument> arguments) {
   SmallVector<Attribute> names;
   for (BlockArgument argument : arguments) {
     auto shard = cast<RankedTensorType>(argument.getType());
-    ParameterShard parts = *ParameterShard::of(shard, shardings.ranksOf(group));
+    ParameterShard parts = *ParameterShard::of(shard, shardings.ranksOf(copies));
     shards.push_back(shard);
     gathered.push_back(parts.gathered);
     names.push_back(builder.getStringAttr(getName(argument) + ".gathered"));
@@ -131,7 +156,7 @@ void Parallelizer::gatherParameters() {
   auto blockOf = [](BlockArgument argument) {
     return firstReaderOf(argument)->getAttr(LlmDialect::kBlock);
   };
-  // Block, elements, whether frozen, axes.
+  // Block, elements, whether frozen, and the axes.
   using Key = std::tuple<Attribute, Type, Attribute, Attribute>;
   llvm::MapVector<Key, SmallVector<SmallVector<BlockArgument>>> buckets;
   SmallVector<SmallVector<BlockArgument>> all;
@@ -139,14 +164,13 @@ void Parallelizer::gatherParameters() {
   for (BlockArgument argument : inParts) {
     int64_t bytes = bytesOfType(argument.getType());
     Attribute block = blockOf(argument);
-    const Axes axes = dataAxesOf(argument);
-    if (!block || bytes > strategy.bucketBytes || shardings.ranksOf(axes) == 1) {
+    if (!block || bytes > strategy.bucketBytes || shardings.ranksOf(copyAxesOf(argument)) == 1) {
       all.push_back({argument});
       continue;
     }
     Attribute frozen = loss.getArgAttr(argument.getArgNumber(), LlmDialect::kFrozen);
     const Key key = {block, getElementTypeOrSelf(argument.getType()), frozen,
-                     shardings.arrayOf(axes)};
+                     shardings.arrayOf(copyAxesOf(argument))};
     auto &ofBlock = buckets[key];
     if (ofBlock.empty() || bytesInLast[key] + bytes > strategy.bucketBytes ||
         ofBlock.back().size() == kMostInBucket) {
@@ -168,12 +192,23 @@ static bool hasWholeRows(RankedTensorType part, RankedTensorType gathered, Ranke
   return gathered == whole && part.getNumElements() * part.getElementTypeBitWidth() % 8 == 0;
 }
 
+/// Returns the axes whose ranks have copies of a parameter: of one that the user has split over
+/// such an axis, or that has one gradient for all of its ranks, those that remain.
+Axes Parallelizer::copyAxesOf(BlockArgument parameter) const {
+  const ValueSharding state = shardings.of(parameter);
+  Axes axes = copyAxes;
+  llvm::erase_if(axes, [&](StringAttr axis) {
+    return state.isSplitOver(axis) || llvm::is_contained(state.shared, axis);
+  });
+  return axes;
+}
+
 /// Checks that ZeRO can split what tp and ep leave of a parameter.
 LogicalResult Parallelizer::checkParts(BlockArgument argument) {
   auto shard = cast<RankedTensorType>(argument.getType());
-  if (strategy.zeroStage == 0 || dataAxesOf(argument).empty())
+  const Axes axes = copyAxesOf(argument);
+  if (strategy.zeroStage == 0 || axes.empty())
     return success();
-  const Axes axes = dataAxesOf(argument);
   int64_t ranks = shardings.ranksOf(axes);
   const std::optional<ParameterShard> parts = ParameterShard::of(shard, ranks);
   const bool isPacked = llm::isPacked(shard.getElementType()) && strategy.zeroStage == 3;
@@ -210,9 +245,10 @@ void Parallelizer::finishParameter(BlockArgument argument) {
     annotate(argument, LlmDialect::kSharding, shardings.attributeOf(state.sharding));
     annotate(argument, LlmDialect::kWhole, TypeAttr::get(whole));
   }
-  ArrayAttr axes = shardings.arrayOf(dataAxesOf(argument));
-  if (axes.empty())
+  const Axes copies = copyAxesOf(argument);
+  if (copies.empty())
     return;
+  ArrayAttr axes = shardings.arrayOf(copies);
   annotate(argument, LlmDialect::kDataParallel,
            llm::DataParallelAttr::get(loss.getContext(), axes, strategy.zeroStage,
                                       strategy.bucketBytes, strategy.server));
@@ -284,10 +320,10 @@ FailureOr<Operation *> Parallelizer::visit(Operation *op) {
   if (op->getNumResults() > 0 &&
       llvm::all_of(op->getResults(), [&](Value result) { return shardings.isKnown(result); }))
     return op->getNextNode();
-  if (expertAxis && shardings.ranksOf({expertAxis}) > 1 &&
-      failed(choice.splitExperts(op, expertAxis)))
-    return failure();
-  if (tensorAxis && shardings.ranksOf({tensorAxis}) > 1 && failed(choice.decide(op)))
+  if (failed(reader.readPositions(op)) ||
+      (expertAxis && shardings.ranksOf({expertAxis}) > 1 &&
+       failed(choice.splitExperts(op, expertAxis))) ||
+      (tensorAxis && shardings.ranksOf({tensorAxis}) > 1 && failed(choice.decide(op))))
     return failure();
   SmallVector<Sharding> operands;
   for (const ValueSharding &operand : shardings.ofOperands(op))
@@ -373,6 +409,43 @@ LogicalResult Parallelizer::run() {
 // The function
 //===----------------------------------------------------------------------===//
 
+/// Checks what splits sequences. The ranks of tp share what a rank of cp has, and the positions of
+/// a group count in the mesh's order.
+static LogicalResult checkSequence(func::FuncOp loss, llm::MeshAttr mesh,
+                                   const ParallelStrategy &strategy) {
+  const std::optional<unsigned> tp = mesh.findAxis(kTensorParallelAxis),
+                                cp = mesh.findAxis(kContextParallelAxis);
+  if (strategy.sequenceParallel && !tp)
+    return emitError(loss.getLoc()) << "is to be split along the sequence over tp, which " << mesh
+                                    << " does not have; add tp, or leave out sequence-parallel";
+  if (strategy.sequenceParallel && cp && *tp < *cp)
+    return emitError(loss.getLoc())
+           << "is to be split along the sequence over cp and then over tp, and " << mesh
+           << " has them in the other order; write cp before tp, or leave out sequence-parallel";
+  return success();
+}
+
+/// Checks what splits experts, or counts their places.
+static LogicalResult checkExpertAxis(func::FuncOp loss, llm::MeshAttr mesh,
+                                     const ParallelStrategy &strategy) {
+  const std::optional<unsigned> data = mesh.findAxis(kDataParallelAxis),
+                                experts = mesh.findAxis(kExpertParallelAxis);
+  if (data && experts && *experts < *data)
+    return emitError(loss.getLoc())
+           << "is to be split over " << mesh
+           << ", whose ranks of ep are no neighbours among those of dp; write dp before ep";
+  if (strategy.server && experts)
+    return emitError(loss.getLoc())
+           << "has a server, which would update experts that it does not have over ep; leave out "
+              "ep, or let every rank update (data-parallel=all-reduce)";
+  if (strategy.sequenceParallel && countExperts(loss) > 0)
+    return emitError(loss.getLoc())
+           << "is to be split along the sequence, and its experts count their places along whole "
+              "sequences; leave out sequence-parallel: tp splits the widths of experts, and ep "
+              "their number";
+  return success();
+}
+
 static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
                            const ParallelStrategy &strategy) {
   if (strategy.zeroStage < 0 || strategy.zeroStage > 3)
@@ -387,28 +460,17 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
            << "has a server, which needs dp and goes neither with a ZeRO stage nor with pp; the "
               "mesh is "
            << mesh << ", the stage " << strategy.zeroStage;
-  const std::optional<unsigned> data = mesh.findAxis(kDataParallelAxis),
-                                experts = mesh.findAxis(kExpertParallelAxis);
-  if (data && experts && *experts < *data)
-    return emitError(loss.getLoc())
-           << "is to be split over " << mesh
-           << ", whose ranks of ep are no neighbours among those of dp; write dp before ep";
-  if (strategy.server && experts)
-    return emitError(loss.getLoc())
-           << "has a server, which would update experts that it does not have over ep; leave out "
-              "ep, or let every rank update (data-parallel=all-reduce)";
-  if (strategy.zeroStage > 0 && !data && !experts)
+  if (failed(checkExpertAxis(loss, mesh, strategy)))
+    return failure();
+  if (strategy.zeroStage > 0 &&
+      llvm::none_of(std::initializer_list<StringRef>{kDataParallelAxis, kExpertParallelAxis,
+                                                     kContextParallelAxis},
+                    [&](StringRef axis) { return mesh.findAxis(axis).has_value(); }))
     return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << strategy.zeroStage
                                     << " over dp, which " << mesh << " does not have; add dp, or "
                                     << "take zero=0";
-  if (strategy.sequenceParallel && !mesh.findAxis(kTensorParallelAxis))
-    return emitError(loss.getLoc()) << "is to be split along the sequence over tp, which " << mesh
-                                    << " does not have; add tp, or leave out sequence-parallel";
-  if (strategy.sequenceParallel && countExperts(loss) > 0)
-    return emitError(loss.getLoc())
-           << "is to be split along the sequence, and its experts count their places along whole "
-              "sequences; leave out sequence-parallel: tp splits the widths of experts, and ep "
-              "their number";
+  if (failed(checkSequence(loss, mesh, strategy)))
+    return failure();
   if (loss->hasAttr(LlmDialect::kMesh))
     return emitError(loss.getLoc())
            << "is the function of one rank of " << loss->getAttr(LlmDialect::kMesh) << " already";

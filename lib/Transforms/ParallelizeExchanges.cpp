@@ -9,6 +9,7 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -48,7 +49,9 @@ std::optional<unsigned> Parallelizer::dimensionToScatter(OpResult result,
   }
   int64_t rank = cast<RankedTensorType>(result.getType()).getRank(), positions = rank - 2;
   if (!strategy.sequenceParallel || axes != ArrayRef(tensorAxis) || rank < 3 ||
-      !state.sharding.dimensions[positions].isWhole())
+      !llvm::all_of(
+          state.sharding.dimensions[positions].axes,
+          [&](StringAttr axis) { return axis == contextAxis; }))
     return std::nullopt;
   return positions;
 }
@@ -73,7 +76,7 @@ FailureOr<Value> Parallelizer::sumOverRanks(OpBuilder &builder, OpResult result,
            << ", which does not divide over " << axes.front().getValue() << " = " << ranks
            << "; import the model with a --seq that is a multiple of " << ranks;
   shape[*dimension] /= ranks;
-  state.sharding.dimensions[*dimension].axes = axes;
+  addTo(state.sharding.dimensions[*dimension].axes, axes);
   return Value(llm::ReduceScatterOp::create(builder, result.getLoc(), type.clone(shape), result,
                                             shardings.arrayOf(axes), *dimension));
 }

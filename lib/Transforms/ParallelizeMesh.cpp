@@ -10,7 +10,8 @@ using namespace llmmem;
 
 /// Holds the names of the axes that something is split over.
 static constexpr llvm::StringLiteral kAxes[] = {kDataParallelAxis, kTensorParallelAxis,
-                                                kPipelineAxis, kExpertParallelAxis};
+                                                kPipelineAxis, kExpertParallelAxis,
+                                                kContextParallelAxis};
 
 /// Parses `name=size`; the names before it are known.
 static llvm::Expected<MeshAxis> parseAxis(StringRef text, ArrayRef<MeshAxis> known) {

@@ -8,6 +8,7 @@
 #include "Parallelizer.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -36,22 +37,29 @@ bool OperandReader::canTakePart(const ValueSharding &state, const Axes &axes) co
   });
 }
 
-/// Gathers all of `dimension`, for a reader that has parts of something else on the same axes. All
-/// later readers read the same value.
-Value OperandReader::gathered(Operation *reader, Value value, unsigned dimension) {
-  Value &known = gathers[{value, dimension}];
+/// Returns whether `axes` are the last, innermost, ones of a split.
+static bool areLast(const DimensionSharding &split, const Axes &axes) {
+  return axes.size() <= split.axes.size() &&
+         std::equal(axes.rbegin(), axes.rend(), split.axes.rbegin());
+}
+
+/// Gathers the last `axes` of `dimension`, for a reader that has parts of something else on the
+/// same axes. All later readers read the same value.
+Value OperandReader::gathered(Operation *reader, Value value, unsigned dimension,
+                              const Axes &axes) {
+  ArrayAttr group = shardings.arrayOf(axes);
+  Value &known = gathers[{value, dimension, group}];
   if (known)
     return known;
   ValueSharding state = shardings.of(value);
-  Axes axes = state.sharding.dimensions[dimension].axes;
-  state.sharding.dimensions[dimension] = {};
+  removeFrom(state.sharding.dimensions[dimension].axes, axes);
   addTo(state.own, axes);
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[dimension] *= shardings.ranksOf(axes);
   OpBuilder builder(reader);
   known = llm::AllGatherOp::create(builder, value.getLoc(), type.clone(shape), value,
-                                   /*destination=*/Value(), shardings.arrayOf(axes), dimension);
+                                   /*destination=*/Value(), group, dimension);
   annotateOp(known.getDefiningOp(), getName(value) + ".gathered", reader);
   (void)shardings.set(known, state); // it has this type
   return known;
@@ -85,7 +93,7 @@ Value OperandReader::exchanged(Operation *reader, Value value, unsigned from, un
   ValueSharding state = shardings.of(value);
   const int64_t ranks = shardings.ranksOf(axes);
   removeFrom(state.sharding.dimensions[from].axes, axes);
-  llvm::append_range(state.sharding.dimensions[to].axes, axes);
+  addTo(state.sharding.dimensions[to].axes, axes);
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[from] *= ranks;
@@ -134,46 +142,100 @@ FailureOr<Value> OperandReader::partOf(Operation *reader, Value value, unsigned 
 
 /// Returns the dimension that takes over the axes of one that must be whole: one that other
 /// operands have split so, as the tokens that experts give back are, or else the last that may be
-/// split.
-static std::optional<unsigned> dimensionToSplit(const ShardingRule &rule, unsigned operand,
-                                                ArrayRef<ValueSharding> operands, const Axes &axes,
-                                                int64_t ranks) {
+/// split further. The latter is not the batch, whose sequences need not meet.
+static std::optional<unsigned> dimensionToSplit(const ValueShardings &shardings,
+                                                const ShardingRule &rule, unsigned operand,
+                                                ArrayRef<ValueSharding> operands,
+                                                const Axes &axes) {
   const Sharding &sharding = operands[operand].sharding;
   ArrayRef<FactorDimension> dimensions = rule.operands[operand];
   std::optional<unsigned> last;
-  for (size_t to = dimensions.size(); to-- > 0;) {
-    if (dimensions[to].mustBeWhole() || dimensions[to].factors.size() > 1)
+  for (unsigned to = dimensions.size(); to-- > 0;) {
+    const DimensionSharding &known = sharding.dimensions[to];
+    if (dimensions[to].mustBeWhole() || dimensions[to].factors.size() > 1 || known.padded ||
+        !known.pieces.empty())
       continue;
-    Axes both = sharding.dimensions[to].axes;
-    llvm::append_range(both, axes);
+    Axes both(known.axes);
+    addTo(both, axes);
     for (auto [others, other] : llvm::zip_equal(rule.operands, operands))
       for (auto [dimension, split] : llvm::zip_equal(others, other.sharding.dimensions))
         if (dimension.factors == dimensions[to].factors && split.axes == both)
           return to;
-    if (!last && sharding.dimensions[to].isWhole() && sharding.wholeSizes[to] % ranks == 0)
+    if (!last && to > 0 && sharding.wholeSizes[to] % shardings.ranksOf(both) == 0)
       last = to;
   }
   return last;
 }
 
 /// Exchanges what must be whole in a dimension that ranks have parts of, and may be split in
-/// another one: positions for heads after a norm of all heads.
+/// another one: positions for heads before attention over cp, or after a norm of all heads. Next to
+/// that, integers, which have no gradient, are gathered: the positions of packed rows.
 LogicalResult OperandReader::readWholeDimensions(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
     return failure();
-  for (auto [number, dimensions] : llvm::enumerate(rule->operands)) {
-    Value operand = op->getOperand(number);
-    const Sharding sharding = shardings.of(operand).sharding;
+  bool isExchanged = false;
+  for (auto [number, dimensions] : llvm::enumerate(rule->operands))
     for (auto [from, dimension] : llvm::enumerate(dimensions)) {
+      Value operand = op->getOperand(number);
+      const Sharding sharding = shardings.of(operand).sharding;
       const DimensionSharding split = sharding.dimensions[from];
       if (!dimension.mustBeWhole() || split.isWhole() || split.padded || !split.pieces.empty())
         continue;
-      const Axes axes = split.axes;
-      if (std::optional<unsigned> to = dimensionToSplit(*rule, number, shardings.ofOperands(op),
-                                                        axes, shardings.ranksOf(axes)))
+      const Axes axes(split.axes);
+      if (std::optional<unsigned> to =
+              dimensionToSplit(shardings, *rule, number, shardings.ofOperands(op), axes)) {
         op->setOperand(number, exchanged(op, operand, from, *to, axes));
+        isExchanged = true;
+      } else if (isExchanged && isa<IntegerType>(getElementTypeOrSelf(operand.getType()))) {
+        op->setOperand(number, gathered(op, operand, from, axes));
+      }
     }
+  return success();
+}
+
+/// Is the dimension of positions in what follows from tokens.
+static constexpr unsigned kPositions = 1;
+
+/// Returns whether an op that reads the part of a factor of `operand` which cp splits needs the
+/// positions of cp instead: it sums over the factor, reads something that has all of it, or parts
+/// of positions.
+static bool needsPositions(const ShardingRule &rule, ArrayRef<ValueSharding> operands,
+                           unsigned operand, StringRef factor, StringAttr axis) {
+  if (!rule.isInResults(factor))
+    return true;
+  for (auto [number, dimensions] : llvm::enumerate(rule.operands))
+    for (auto [place, dimension] : llvm::enumerate(dimensions)) {
+      const DimensionSharding &split = operands[number].sharding.dimensions[place];
+      const bool isSplit = llvm::is_contained(split.axes, axis);
+      const bool isFactor = dimension.factors.front() == factor;
+      if (number != operand && isSplit != isFactor)
+        return true;
+    }
+  return false;
+}
+
+/// After attention, exchanges the heads that ranks of cp have for positions again, where the op
+/// cannot go on with heads.
+LogicalResult OperandReader::readPositions(Operation *op) {
+  if (!contextAxis || !isa<ShardingOpInterface>(op))
+    return success();
+  FailureOr<ShardingRule> rule = ShardingRule::of(op);
+  if (failed(rule))
+    return failure();
+  const Axes axes = {contextAxis};
+  for (auto [number, dimensions] : llvm::enumerate(rule->operands)) {
+    SmallVector<ValueSharding> operands = shardings.ofOperands(op);
+    const Sharding &sharding = operands[number].sharding;
+    if (dimensions.size() <= kPositions + 1 || dimensions[kPositions].mustBeWhole() ||
+        llvm::is_contained(sharding.dimensions[kPositions].axes, contextAxis))
+      continue;
+    for (unsigned from = kPositions + 1; from < dimensions.size(); ++from)
+      if (areLast(sharding.dimensions[from], axes) &&
+          needsPositions(*rule, operands, number, dimensions[from].factors.front(), contextAxis)) {
+        op->setOperand(number, exchanged(op, op->getOperand(number), from, kPositions, axes));
+        break;
+      }
   }
   return success();
 }
@@ -208,19 +270,19 @@ LogicalResult OperandReader::readOnOneFactor(Operation *op) {
       Value operand = op->getOperand(number);
       const Sharding sharding = shardings.of(operand).sharding;
       const DimensionSharding split = sharding.dimensions[place];
-      auto isElsewhere = [&](StringAttr axis) {
+      Axes elsewhere(split.axes);
+      llvm::erase_if(elsewhere, [&](StringAttr axis) {
         auto found = factorOf.find(axis);
-        return found != factorOf.end() && found->second != dimension.factors.front();
-      };
-      if (llvm::none_of(split.axes, isElsewhere) || ofParameters.contains(operand) ||
+        return found == factorOf.end() || found->second == dimension.factors.front();
+      });
+      if (elsewhere.empty() || !areLast(split, elsewhere) || ofParameters.contains(operand) ||
           split.padded || !split.pieces.empty())
         continue;
-      const StringAttr innermost = split.axes.back();
-      std::optional<unsigned> to = isElsewhere(innermost)
-                                       ? findWhole(dimensions, sharding, factorOf.at(innermost))
-                                       : std::nullopt;
-      op->setOperand(number, to ? exchanged(op, operand, place, *to, {innermost})
-                                : gathered(op, operand, place));
+      std::optional<unsigned> to;
+      if (elsewhere.size() == 1)
+        to = findWhole(dimensions, sharding, factorOf.at(elsewhere.front()));
+      op->setOperand(number, to ? exchanged(op, operand, place, *to, elsewhere)
+                                : gathered(op, operand, place, elsewhere));
     }
   return success();
 }

@@ -16,9 +16,13 @@ public:
   Parallelizer(mlir::func::FuncOp loss, const ParallelStrategy &strategy)
       : loss(loss), body(loss.getBody().front()), strategy(strategy), shardings(loss),
         dataAxes(findDataAxes()), tensorAxis(findAxis(kTensorParallelAxis)),
-        expertAxis(findAxis(kExpertParallelAxis)),
+        expertAxis(findAxis(kExpertParallelAxis)), contextAxis(findAxis(kContextParallelAxis)),
         choice(shardings, tensorAxis, strategy.inference),
-        reader(shardings, ofParameters, strategy.inference) {}
+        reader(shardings, ofParameters, contextAxis, strategy.inference) {
+    copyAxes = dataAxes;
+    if (contextAxis)
+      copyAxes.push_back(contextAxis);
+  }
 
   llvm::LogicalResult run();
 
@@ -36,15 +40,11 @@ private:
         axes.push_back(axis);
     return axes;
   }
-  /// Returns the axes over which the ranks have addends of a parameter's gradient.
-  Axes dataAxesOf(mlir::BlockArgument parameter) const {
-    Axes axes = dataAxes;
-    removeFrom(axes, shardings.of(parameter).sharding.axes());
-    return axes;
-  }
 
   llvm::LogicalResult startArgument(mlir::BlockArgument argument);
   llvm::LogicalResult splitInput(mlir::BlockArgument argument);
+  llvm::LogicalResult splitSequence(mlir::BlockArgument argument, ValueSharding &state);
+  Axes copyAxesOf(mlir::BlockArgument parameter) const;
   llvm::LogicalResult checkParts(mlir::BlockArgument argument);
   void finishParameter(mlir::BlockArgument argument);
   void finishCache(mlir::BlockArgument argument);
@@ -75,7 +75,9 @@ private:
   const ParallelStrategy &strategy;
   ValueShardings shardings;
   Axes dataAxes;
-  mlir::StringAttr tensorAxis, expertAxis; // null where the mesh has none
+  mlir::StringAttr tensorAxis, expertAxis, contextAxis; // null where the mesh has none
+  /// Holds the axes whose ranks have copies of parameters, and sum their gradients.
+  Axes copyAxes;
   ParameterChoice choice;
   /// Holds parameters, and what follows from them alone.
   llvm::DenseSet<mlir::Value> ofParameters;

@@ -24,6 +24,11 @@ static std::string configOf(const std::string &family) {
       "rms_norm_eps": 1e-2, "rope_theta": 100.0, "torch_dtype": "float32", "vocab_size": 11, "attention_dropout": 0.0,
       "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": null, "output_router_logits": true,
       "router_aux_loss_coef": 0.1, "tie_word_embeddings": false})";
+  if (family == "mistral-wide")
+    return R"({"hidden_act": "silu", "hidden_size": 16, "intermediate_size": 24,
+      "max_position_embeddings": 8, "num_attention_heads": 8, "num_hidden_layers": 2, "num_key_value_heads": 4,
+      "rms_norm_eps": 1e-2, "rope_theta": 100.0, "torch_dtype": "float32", "vocab_size": 11, "attention_dropout": 0.0,
+      "model_type": "mistral", "sliding_window": 3, "tie_word_embeddings": false})";
   if (family == "gpt2")
     return R"({"model_type": "gpt2", "activation_function": "gelu_new", "attn_pdrop": 0.0, "embd_pdrop": 0.0,
       "resid_pdrop": 0.0, "layer_norm_epsilon": 1e-2, "n_embd": 8, "n_head": 2, "n_inner": 12, "n_layer": 2,

@@ -43,7 +43,8 @@ struct Case {
   bool tensorFirst = false; // in the mesh
   std::string bucketBytes = "25MB";
   bool server = false;
-  bool pinned = false; // residuals to positions over tp
+  bool pinned = false;      // residuals to positions over tp
+  int64_t contextRanks = 1; // of each of dp
   int64_t expertRanks = 1;
   std::optional<int64_t> capacity = std::nullopt; // of an expert, in a sequence
   std::optional<double> balance = std::nullopt;   // loss
@@ -54,6 +55,7 @@ struct Case {
     return model + (dtype == importer::ElementKind::F64 ? "F64" : "F32") + "Dp" +
            std::to_string(ranks) + (expertRanks > 1 ? "Ep" + std::to_string(expertRanks) : "") +
            "Zero" + std::to_string(zero) +
+           (contextRanks > 1 ? "Cp" + std::to_string(contextRanks) : "") +
            (tensorRanks > 1 ? "Tp" + std::to_string(tensorRanks) : "") + (server ? "Server" : "") +
            (sequenceParallel ? "Sp" : "") + (pinned ? "Pinned" : "") +
            (tensorFirst ? "First" : "") + (masks == importer::MaskForm::Stored ? "Stored" : "") +
@@ -75,12 +77,14 @@ struct Case {
     std::string others = stages > 0 ? "pp=" + std::to_string(stages) : "";
     if (tensorRanks > 1)
       others = "tp=" + std::to_string(tensorRanks) + (others.empty() ? "" : ",") + others;
+    if (contextRanks > 1)
+      others = "cp=" + std::to_string(contextRanks) + (others.empty() ? "" : ",") + others;
     std::string dp = "dp=" + std::to_string(ranks);
     if (expertRanks > 1)
       dp += ",ep=" + std::to_string(expertRanks);
     if (others.empty())
       return dp;
-    if (ranks * expertRanks == 1 && zero == 0)
+    if (ranks * expertRanks == 1 && (zero == 0 || contextRanks > 1))
       return others;
     return tensorFirst ? others + "," + dp : dp + "," + others;
   }
@@ -90,7 +94,7 @@ void PrintTo(const Case &test, std::ostream *os) { *os << test.name(); }
 
 constexpr int64_t kBatch = 4;
 // A sequence of 5 over which no number of ranks divides, unless it is split.
-int64_t seqOf(const Case &test) { return test.tensorRanks > 1 ? 4 : 5; }
+int64_t seqOf(const Case &test) { return test.tensorRanks > 1 || test.contextRanks > 1 ? 4 : 5; }
 
 /// Says whether collectives overlap with what follows them.
 enum class Collectives { InTurn, Started };
@@ -182,7 +186,8 @@ Values run(const Case &test, int64_t ranks, const std::string &budget, const Val
   if (!step)
     return {};
   // Under ZeRO-1 a resident gradient is what this rank has added; with a server it is 0.
-  bool hasOwn = test.ranks * test.expertRanks > 1 && ranks > 0 && (test.zero == 1 || test.server);
+  bool hasOwn = test.ranks * test.expertRanks * test.contextRanks > 1 && ranks > 0 &&
+                (test.zero == 1 || test.server);
   Values all = step->join(step->run(step->split(whole)), hasOwn ? ".gradient" : "");
   // Micro-batches keep gradients that the whole batch's step does not.
   if (test.gradients == llm::GradientLifetime::Transient)
@@ -284,6 +289,44 @@ std::vector<Case> tensorCases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(TensorRanks, StepEquality, ::testing::ValuesIn(tensorCases()),
+                         [](const auto &info) { return info.param.name(); });
+
+/// A case of ranks that have parts of each sequence.
+Case context(std::string family, ElementKind dtype, int64_t ranks, int64_t zero,
+             int64_t contextRanks, double dropout = 0.0) {
+  Case test{std::move(family), dtype, ranks, zero};
+  test.contextRanks = contextRanks;
+  test.dropout = dropout;
+  test.clipNorm = 0.5;
+  return test;
+}
+
+/// Parts of sequences over 2 and 4 ranks, alone and with the batch, with every stage of ZeRO,
+/// heads, and stages of a pipeline. Causal, windowed, learned and rotated positions.
+std::vector<Case> contextCases() {
+  std::vector<Case> cases = {context("gpt2-wide", ElementKind::F64, 1, 0, 2, 0.2),
+                             context("gpt2-wide", ElementKind::F64, 1, 3, 4, 0.2),
+                             context("llama-wide", ElementKind::F64, 2, 1, 2),
+                             context("llama-wide", ElementKind::F32, 1, 2, 4),
+                             context("mistral-wide", ElementKind::F64, 1, 0, 4),
+                             context("mistral-wide", ElementKind::F64, 2, 3, 2)};
+  // What is written out is masked, and dropped, by the same rules.
+  cases.push_back(context("gpt2-wide", ElementKind::F64, 1, 2, 2, 0.2));
+  cases.back().attention = importer::AttentionForm::Unfused;
+  cases.back().microBatches = 2;
+  // Heads over tp, and their parts over cp; positions over both.
+  for (bool sequenceParallel : {false, true}) {
+    cases.push_back(context("llama-wide", ElementKind::F64, 1, 1, 2));
+    cases.back().tensorRanks = 2;
+    cases.back().sequenceParallel = sequenceParallel;
+  }
+  cases.push_back(context("llama-wide", ElementKind::F64, 1, 0, 2));
+  cases.back().stages = 2;
+  cases.back().microBatches = 4;
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(ContextRanks, StepEquality, ::testing::ValuesIn(contextCases()),
                          [](const auto &info) { return info.param.name(); });
 
 /// Two pipeline stages of two tensor parallel ranks each. What crosses is whole
@@ -433,6 +476,16 @@ TEST(StepEqualitySweep, TensorParallel) {
         for (int64_t zero = 0; zero <= 3; ++zero)
           expectEqualSteps(tensor(family, dtype, 2, zero, 2, sequenceParallel));
       }
+}
+
+TEST(StepEqualitySweep, ContextParallel) {
+  if (!std::getenv("LLMMEM_LONG"))
+    GTEST_SKIP() << "utils/check --long sweeps";
+  for (std::string family : {"gpt2-wide", "llama-wide", "mistral-wide"})
+    for (ElementKind dtype : {ElementKind::F64, ElementKind::F32})
+      for (int64_t zero = 0; zero <= 3; ++zero)
+        for (int64_t ranks : {2, 4})
+          expectEqualSteps(context(family, dtype, 4 / ranks, zero, ranks));
 }
 
 TEST(StepEqualitySweep, TensorStages) {

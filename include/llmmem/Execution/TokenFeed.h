@@ -21,6 +21,7 @@ public:
   struct Shape {
     int64_t batch = 1, seq = 1, vocabulary = 0; // `batch` counts the rows of all ranks.
     int64_t firstRow = 0;                       // The first row of the batch that this rank reads.
+    int64_t parts = 1, part = 0; // A row is in so many equal parts, of which this rank reads one.
     int64_t labelSeq = 0; // The labels of a row, where labels are a sequence of their own; else 0.
     int64_t size() const { return batch * seq; }
   };
@@ -78,6 +79,11 @@ private:
   size_t numIds() const { return bytes ? bytes->getBufferSize() : ids.size(); }
   int32_t idAt(size_t place) const;
   size_t beginOfRow(int64_t row) const;
+  /// Returns the position in the current batch of what this rank reads as the `i`-th number of rows
+  /// of `length`.
+  size_t positionOf(size_t i, size_t length) const;
+  /// Returns the number of ids before position `i` of the current batch in the same sequence.
+  int32_t countBefore(size_t i) const;
   /// Returns whether the id after position `i` of the current batch belongs to the same sequence.
   bool goesOn(size_t i) const;
   /// Returns the place in a file of `numbers` numbers for a position of the current batch.

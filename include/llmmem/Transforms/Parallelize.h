@@ -43,6 +43,16 @@
 //   before       llm.replica                             llm.all_gather
 //   after        llm.all_reduce                          llm.reduce_scatter
 //
+// Context parallel over the axis `cp` of n ranks: every input of tokens is split along its sequence
+// too, and so is what follows from it. What needs all positions of a sequence, such as attention
+// and the rotation before it, has all of them of 1 / n of the heads: an all_to_all exchanges
+// positions for heads, and another one goes back (Jacobs et al. 2023). Parameters are copies, as
+// over dp: gradients are summed over dp and cp together, and a ZeRO stage splits over both.
+//
+//                 between attention               in attention
+//   tokens        1 / n of each sequence          all
+//   heads         all                             1 / n
+//
 // A step of inference (`ParallelStrategy::inference`) is split over tp alone, in the same way but
 // for what only gradients need:
 //
@@ -70,6 +80,7 @@ inline constexpr llvm::StringLiteral kDataParallelAxis = "dp";
 inline constexpr llvm::StringLiteral kTensorParallelAxis = "tp";
 /// Splits the batch as dp does, and experts.
 inline constexpr llvm::StringLiteral kExpertParallelAxis = "ep";
+inline constexpr llvm::StringLiteral kContextParallelAxis = "cp";
 
 struct MeshAxis {
   std::string name;

@@ -67,7 +67,7 @@ func.func @loss(%x: tensor<4xf32> {llm.role = "input"}) -> tensor<4xf32> {
 
 //--- step.mlir
 // CHECK: error: has no function to split over ranks, expected @loss of a model to train, or @decode, @prefill or @forward of one to run; a step that is differentiated already cannot be: start from what llmmem-import writes
-// AXIS: error: mesh: 'xp' is an axis that nothing is split over; expected dp, tp, pp or ep
+// AXIS: error: mesh: 'xp' is an axis that nothing is split over; expected dp, tp, pp, ep or cp
 // ZERO: error: mesh: 'dp=0' is no axis of a mesh; expected a name and a number of ranks, as in dp=4
 // DOUBLE: error: mesh: names axis 'dp' twice
 // NONE: error: mesh: '' is no axis of a mesh; expected a name and a number of ranks, as in dp=4
