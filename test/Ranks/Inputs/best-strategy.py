@@ -30,12 +30,15 @@ def schedules(pp, blocks):
 
 def strategies(devices, batch, blocks, experts):
     """Returns the flags of each strategy; impossible ones are left to llmmem-opt to refuse."""
-    for pp, dp, tp, ep in itertools.product(*[divisors(devices)] * 3, divisors(devices) if experts else [1]):
-        if pp * dp * ep * tp != devices or batch % (dp * ep) != 0:
+    for pp, dp, cp, tp, ep in itertools.product(*[divisors(devices)] * 4, divisors(devices) if experts else [1]):
+        if pp * dp * ep * cp * tp != devices or batch % (dp * ep) != 0:
             continue
-        mesh = ",".join(f"{name}={size}" for name, size in (("pp", pp), ("dp", dp), ("ep", ep), ("tp", tp)) if size > 1)
+        if cp > 1 and batch % (dp * ep * cp) == 0:  # dp has these ranks without exchanges
+            continue
+        axes = (("pp", pp), ("dp", dp), ("ep", ep), ("cp", cp), ("tp", tp))
+        mesh = ",".join(f"{name}={size}" for name, size in axes if size > 1)
         for zero, sequence, parts, schedule in itertools.product(
-                range(4 if dp * ep > 1 else 1), (False, True) if tp > 1 else (False,), divisors(batch // (dp * ep)),
+                range(4 if dp * ep * cp > 1 else 1), (False, True) if tp > 1 else (False,), divisors(batch // (dp * ep)),
                 schedules(pp, blocks)):
             flags = [f"--mesh={mesh}"] if mesh else ["--mesh=dp=1"]
             flags += [f"--zero={zero}"] if zero else []
