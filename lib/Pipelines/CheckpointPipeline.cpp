@@ -114,8 +114,7 @@ static planning::PipelineShape shapeOf(const CheckpointPipelineOptions &options,
   shape.kind = planning::parsePipelineKind(options.pipeline).value_or(shape.kind);
   shape.stages = stages;
   shape.microBatches = options.microBatches;
-  if (shape.kind == planning::PipelineKind::Interleaved)
-    shape.chunks = options.chunks;
+  shape.chunks = planning::chunksOf(shape.kind, options.chunks);
   return shape;
 }
 
@@ -127,11 +126,24 @@ static llvm::Error checkPipeline(const CheckpointPipelineOptions &options,
                                    " is no number of micro-batches; expected 1 or more");
   if (!planning::parsePipelineKind(options.pipeline))
     return llvm::createStringError(spell("pipeline") + ": '" + options.pipeline +
-                                   "' is no schedule of a pipeline; expected gpipe, 1f1b, "
-                                   "interleaved or zero-bubble");
+                                   "' is no schedule of a pipeline; expected " +
+                                   planning::pipelineKindNames());
+  llvm::Expected<llvm::SmallVector<int64_t>> blocks = parseStages(options.stages);
+  if (!blocks)
+    return llvm::createStringError(spell("stages") + ": " + llvm::toString(blocks.takeError()));
   if (options.mesh == kAutoMesh)
-    return llvm::Error::success();
+    return blocks->empty()
+               ? llvm::Error::success()
+               : llvm::createStringError(spell("stages") +
+                                         " cuts the stages of a mesh "
+                                         "that is given, as in " +
+                                         spell("mesh") + "=pp=" + llvm::Twine(blocks->size()));
   std::optional<int64_t> stages = stagesOf(options);
+  if (!stages && !blocks->empty())
+    return llvm::createStringError(spell("stages") +
+                                   " is of the stages of a mesh; give them, as "
+                                   "in " +
+                                   spell("mesh") + "=pp=" + llvm::Twine(blocks->size()));
   if (!stages && (options.pipeline.hasValue() || options.chunks.hasValue()))
     return llvm::createStringError(
         spell(options.pipeline.hasValue() ? "pipeline" : "pipeline-chunks") +

@@ -33,8 +33,7 @@ static std::optional<Strategy> strategyOf(const CheckpointPipelineOptions &optio
     *size = axis.size;
   }
   strategy.schedule = planning::parsePipelineKind(options.pipeline).value_or(strategy.schedule);
-  if (strategy.schedule == planning::PipelineKind::Interleaved)
-    strategy.chunks = options.chunks;
+  strategy.chunks = planning::chunksOf(strategy.schedule, options.chunks);
   return strategy;
 }
 

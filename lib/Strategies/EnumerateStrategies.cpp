@@ -135,12 +135,15 @@ void Enumerator::addMicroBatches(const Strategy &split) {
 }
 
 void Enumerator::addSchedules(const Strategy &split) {
-  for (PipelineKind kind : {PipelineKind::GPipe, PipelineKind::OneForwardOneBackward,
-                            PipelineKind::Interleaved, PipelineKind::ZeroBubble}) {
-    if (pins.schedule && *pins.schedule != kind)
-      continue;
+  // A V and DualPipe are compared where they are asked for.
+  std::vector<PipelineKind> kinds{PipelineKind::GPipe, PipelineKind::OneForwardOneBackward,
+                                  PipelineKind::Interleaved, PipelineKind::ZeroBubble};
+  if (pins.schedule)
+    kinds = {*pins.schedule};
+  for (PipelineKind kind : kinds) {
     Strategy strategy = split;
     strategy.schedule = kind;
+    strategy.chunks = planning::chunksOf(kind, /*asked=*/1);
     if (kind != PipelineKind::Interleaved) {
       add(strategy);
       continue;

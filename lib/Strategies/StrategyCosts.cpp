@@ -163,11 +163,13 @@ llvm::Error StrategyCosts::modelRank(StrategyOutcome &outcome) {
 
 /// Returns the blocks of each chunk, cut as build-stages does.
 llvm::Expected<std::vector<int64_t>> StrategyCosts::cut(const Strategy &strategy) {
-  int64_t parts = strategy.shape().numChunks();
+  const planning::PipelineShape shape = strategy.shape();
+  const int64_t parts = shape.numChunks();
   std::vector<std::vector<planning::BlockSize>> sizes(parts);
   std::vector<int64_t> memory;
   for (int64_t part = 0; part < parts; ++part) {
-    StageDevices devices = devicesOfStage(strategy, part % strategy.pp);
+    const int64_t stage = shape.stageOf(part);
+    StageDevices devices = devicesOfStage(strategy, stage);
     llvm::Expected<RankModel *> model = modelOf(RankShape::of(strategy), devices.kind);
     if (!model)
       return model.takeError();
@@ -176,7 +178,7 @@ llvm::Expected<std::vector<int64_t>> StrategyCosts::cut(const Strategy &strategy
       // A forward takes a third; the last part has its loss in its backward.
       sizes[part].push_back({(size.forward + size.backward) / 3, size.residentBytes});
     }
-    memory.push_back(devices.budget / strategy.chunks);
+    memory.push_back(devices.budget / static_cast<int64_t>(shape.chunksOfStage(stage).size()));
   }
   std::vector<int64_t> firsts = planning::cutStages(sizes, memory);
   std::vector<int64_t> counts(parts, 1);
@@ -261,8 +263,9 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
     llvm::Expected<RankModel *> model = modelOf(RankShape::of(strategy), devices.kind);
     if (!model)
       return model.takeError();
+    const std::vector<int64_t> numbers = shape.chunksOfStage(stage);
     std::vector<BlockStretch> chunks;
-    for (int64_t chunk = stage; chunk < shape.numChunks(); chunk += strategy.pp)
+    for (int64_t chunk : numbers)
       chunks.push_back({(*counts)[chunk], chunk == 0, chunk + 1 == shape.numChunks(), 1, 0});
     BlockStretch stretch = largestOf(chunks);
     stretch.microBatches = planning::countInFlight(schedule.tasksOf(stage), shape.splitsBackward());
@@ -286,8 +289,8 @@ llvm::Error StrategyCosts::modelStages(StrategyOutcome &outcome) {
       update += once.update;
       again += repeated;
       int64_t weights = shape.splitsBackward() ? once.weights : 0;
-      costs[stage + number * strategy.pp] = {once.forward, once.backward - weights + repeated,
-                                             weights, messages};
+      costs[numbers[number]] = {once.forward, once.backward - weights + repeated, weights,
+                                messages};
     }
     if (stage == 0 || stage + 1 == strategy.pp)
       update += tiedNs(strategy, **model, table);

@@ -45,6 +45,8 @@ private:
   void measureParameters();
   LogicalResult measureTimes(const DeviceModel &device, std::vector<planning::BlockSize> &sizes);
   LogicalResult makeChunks();
+  FailureOr<std::vector<int64_t>> firstBlocks();
+  FailureOr<std::vector<int64_t>> givenFirstBlocks();
   LogicalResult findOutputs();
 
   func::FuncOp loss;
@@ -178,20 +180,54 @@ LogicalResult Cutter::measureTimes(const DeviceModel &device,
   return success();
 }
 
-LogicalResult Cutter::makeChunks() {
+/// Returns the first block of each chunk, as the user has cut.
+FailureOr<std::vector<int64_t>> Cutter::givenFirstBlocks() {
+  const int64_t chunks = static_cast<int64_t>(devices.blocksOfChunks.size());
+  if (chunks != shape.numChunks())
+    return emitError(loss.getLoc())
+           << "is cut into " << chunks << " parts (stages), and the pipeline has "
+           << shape.numChunks() << (shape.chunks > 1 ? " chunks" : " stages")
+           << "; give the blocks of each";
+  std::vector<int64_t> firsts;
+  int64_t first = 0;
+  for (int64_t count : devices.blocksOfChunks) {
+    firsts.push_back(first);
+    first += count;
+  }
+  if (first != static_cast<int64_t>(blocks.size()))
+    return emitError(loss.getLoc()) << "has " << blocks.size() << " blocks, and the parts (stages) "
+                                    << "have " << first << " together; give parts of all blocks";
+  return firsts;
+}
+
+/// Returns the first block of each chunk, which is cut for its device.
+FailureOr<std::vector<int64_t>> Cutter::firstBlocks() {
+  if (!devices.blocksOfChunks.empty())
+    return givenFirstBlocks();
   measureParameters();
   std::vector<std::vector<planning::BlockSize>> sizes(shape.numChunks());
   std::vector<int64_t> memory;
   for (auto [chunk, ofDevice] : llvm::enumerate(sizes)) {
-    const int64_t stage = shape.stageOf(chunk);
+    // Where two stages have it, it is cut for the one with less memory.
+    int64_t stage = shape.stageOf(chunk);
+    const int64_t other = shape.stageOf(chunk, shape.microBatches - 1);
+    if (devices.budget(other) < devices.budget(stage))
+      stage = other;
     if (failed(measureTimes(devices.device(stage), ofDevice)))
       return failure();
-    memory.push_back(devices.budget(stage) / shape.chunks);
+    memory.push_back(devices.budget(stage) /
+                     static_cast<int64_t>(shape.chunksOfStage(stage).size()));
   }
-  std::vector<int64_t> firsts = planning::cutStages(sizes, memory);
-  cuts.chunks.resize(firsts.size());
-  for (auto [number, first] : llvm::enumerate(firsts)) {
-    size_t end = number + 1 < firsts.size() ? firsts[number + 1] : blocks.size();
+  return planning::cutStages(sizes, memory);
+}
+
+LogicalResult Cutter::makeChunks() {
+  FailureOr<std::vector<int64_t>> firsts = firstBlocks();
+  if (failed(firsts))
+    return failure();
+  cuts.chunks.resize(firsts->size());
+  for (auto [number, first] : llvm::enumerate(*firsts)) {
+    size_t end = number + 1 < firsts->size() ? (*firsts)[number + 1] : blocks.size();
     for (size_t block = first; block < end; ++block)
       llvm::append_range(cuts.chunks[number].ops, blocks[block]);
   }

@@ -36,6 +36,8 @@ struct PipelineCuts {
 struct PipelineDevices {
   llvm::ArrayRef<DeviceModel> devices;
   llvm::ArrayRef<int64_t> budgets;
+  /// Holds the blocks of each chunk where the user gives them.
+  llvm::ArrayRef<int64_t> blocksOfChunks;
 
   const DeviceModel &device(int64_t stage) const {
     return devices[std::min<size_t>(stage, devices.size() - 1)];

@@ -16,6 +16,21 @@ namespace llmmem {
 using namespace mlir;
 using namespace llmmem;
 
+llvm::Expected<SmallVector<int64_t>> llmmem::parseStages(StringRef text) {
+  SmallVector<int64_t> blocks;
+  if (text.empty())
+    return blocks;
+  for (StringRef part : llvm::split(text, ',')) {
+    int64_t count = 0;
+    if (part.getAsInteger(10, count) || count < 1 || count > INT32_MAX)
+      return llvm::createStringError("'" + part +
+                                     "' is no number of blocks; expected 1 or more for each stage, "
+                                     "as in 1,2,2,3");
+    blocks.push_back(count);
+  }
+  return blocks;
+}
+
 namespace {
 struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
   using Base::Base;
@@ -34,8 +49,8 @@ struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
     std::optional<planning::PipelineKind> kind = planning::parsePipelineKind(schedule);
     if (!kind) {
       emitError(module.getLoc()) << "schedule: '" << schedule
-                                 << "' is no schedule of a pipeline; expected gpipe, 1f1b, "
-                                    "interleaved or zero-bubble";
+                                 << "' is no schedule of a pipeline; expected "
+                                 << planning::pipelineKindNames();
       return signalPassFailure();
     }
     if (llvm::Error error = readDevices()) {
@@ -46,7 +61,7 @@ struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
     auto count = loss->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);
     planning::PipelineShape shape;
     shape.kind = *kind;
-    shape.chunks = chunks;
+    shape.chunks = planning::chunksOf(*kind, chunks);
     shape.microBatches = count ? count.getInt() : 1;
     if (mesh && mesh.findAxis(kPipelineAxis))
       shape.stages = mesh.getSizes()[*mesh.findAxis(kPipelineAxis)];
@@ -56,7 +71,12 @@ struct BuildStagesPass : llmmem::impl::BuildStagesBase<BuildStagesPass> {
         emitError(module.getLoc()) << llvm::toString(std::move(error));
         return signalPassFailure();
       }
-    if (failed(buildPipelineStages(loss, training, shape, devices, budgets)))
+    llvm::Expected<SmallVector<int64_t>> blocksOfChunks = parseStages(stages);
+    if (!blocksOfChunks) {
+      emitError(module.getLoc()) << "stages: " << llvm::toString(blocksOfChunks.takeError());
+      return signalPassFailure();
+    }
+    if (failed(buildPipelineStages(loss, training, shape, devices, budgets, *blocksOfChunks)))
       return signalPassFailure();
     loss.erase();
   }

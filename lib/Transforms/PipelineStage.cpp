@@ -20,12 +20,11 @@ using planning::TaskKind;
 
 llvm::DenseSet<unsigned> llmmem::findReadArguments(const Pipeline &pipeline, int64_t stage) {
   llvm::DenseSet<unsigned> read;
-  for (int64_t chunk = 0; chunk < pipeline.shape.numChunks(); ++chunk)
-    if (pipeline.shape.stageOf(chunk) == stage)
-      for (Operation *op : pipeline.cuts.opsOf(chunk))
-        for (Value operand : op->getOperands())
-          if (auto argument = dyn_cast<BlockArgument>(operand))
-            read.insert(argument.getArgNumber());
+  for (int64_t chunk : pipeline.shape.chunksOfStage(stage))
+    for (Operation *op : pipeline.cuts.opsOf(chunk))
+      for (Value operand : op->getOperands())
+        if (auto argument = dyn_cast<BlockArgument>(operand))
+          read.insert(argument.getArgNumber());
   return read;
 }
 
@@ -297,7 +296,7 @@ void StageBuilder::runForward(const PipelineTask &task) {
         find(loss.getBody().front().getTerminator()->getOperand(0), part);
     return;
   }
-  if (pipeline.shape.stageOf(task.chunk + 1) != stage)
+  if (pipeline.shape.stageOf(task.chunk + 1, task.microBatch) != stage)
     return;
   SmallVector<Value> outputs;
   for (Value value : pipeline.cuts.chunks[task.chunk].outputs)
@@ -385,7 +384,7 @@ LogicalResult StageBuilder::runBackward(const PipelineTask &task) {
   if (isFirst(task.chunk))
     return success();
   parts[part].inputGradients = given;
-  if (pipeline.shape.stageOf(task.chunk - 1) == stage)
+  if (pipeline.shape.stageOf(task.chunk - 1, task.microBatch) == stage)
     deliver({task, stage, stage}, given);
   return success();
 }

@@ -59,8 +59,8 @@ static void describePipeline(const Pipeline &pipeline, ArrayRef<unsigned> traine
 
 LogicalResult llmmem::buildPipelineStages(func::FuncOp loss, llm::TrainingAttr training,
                                           const planning::PipelineShape &shape,
-                                          ArrayRef<DeviceModel> devices,
-                                          ArrayRef<int64_t> budgets) {
+                                          ArrayRef<DeviceModel> devices, ArrayRef<int64_t> budgets,
+                                          ArrayRef<int64_t> blocksOfChunks) {
   if (failed(check(loss, shape)))
     return failure();
   if (training.getLossScaling())
@@ -69,7 +69,8 @@ LogicalResult llmmem::buildPipelineStages(func::FuncOp loss, llm::TrainingAttr t
   FailureOr<SmallVector<unsigned>> trained = checkLoss(loss);
   if (failed(trained) || failed(checkOptimizers(loss, training, *trained)))
     return failure();
-  FailureOr<PipelineCuts> cuts = cutPipeline(loss, training, shape, {devices, budgets});
+  FailureOr<PipelineCuts> cuts =
+      cutPipeline(loss, training, shape, {devices, budgets, blocksOfChunks});
   if (failed(cuts))
     return failure();
   Pipeline pipeline;

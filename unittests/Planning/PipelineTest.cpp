@@ -40,7 +40,8 @@ bool Clock::mayBegin(const PipelineTask &task, int64_t &at) const {
     auto found = ended.find(keyOf(before));
     if (found == ended.end())
       return false;
-    bool isOwn = shape.stageOf(before.chunk) == shape.stageOf(task.chunk);
+    bool isOwn = shape.stageOf(before.chunk, before.microBatch) ==
+                 shape.stageOf(task.chunk, task.microBatch);
     at = std::max(at, found->second + (isOwn ? 0 : message));
     return true;
   };
@@ -104,14 +105,19 @@ TEST(PipelineSchedules, AreThoseOfThePapers) {
             "F0.0 F1.0 F0.2 F1.2 B0.2 B1.2 B0.0 B1.0");
   EXPECT_EQ(textOf({PipelineKind::Interleaved, 2, 2, 2}, 1),
             "F0.1 F1.1 F0.3 B0.3 F1.3 B1.3 B0.1 B1.1");
+  EXPECT_EQ(textOf({PipelineKind::ZeroBubbleV, 2, 3, 2}, 0),
+            "F0.0 F1.0 F2.0 F0.3 B0.3 W0.3 F1.3 B1.3 W1.3 B0.0 W0.0 F2.3 B2.3 W2.3 B1.0 W1.0 B2.0 "
+            "W2.0");
+  EXPECT_EQ(textOf({PipelineKind::DualPipe, 2, 4}, 0), "F0 F2 F1 B2 W2 F3 B0 W0 B3 W3 B1 W1");
 }
 
 /// Shapes of up to 8 stages and 16 micro-batches that have a schedule.
 void forShapes(llvm::function_ref<void(const PipelineShape &)> visit) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 16; ++m)
-      for (PipelineKind kind : {PipelineKind::GPipe, PipelineKind::OneForwardOneBackward,
-                                PipelineKind::Interleaved, PipelineKind::ZeroBubble})
+      for (PipelineKind kind :
+           {PipelineKind::GPipe, PipelineKind::OneForwardOneBackward, PipelineKind::Interleaved,
+            PipelineKind::ZeroBubble, PipelineKind::ZeroBubbleV, PipelineKind::DualPipe})
         for (int64_t v : {1, 2, 3})
           if (PipelineShape shape{kind, p, m, v}; !checkShape(shape))
             visit(shape);
@@ -123,7 +129,7 @@ TEST(PipelineSchedules, HaveEachTaskOnce) {
     for (int64_t stage = 0; stage < shape.stages; ++stage) {
       std::map<std::string, int64_t> count;
       for (const PipelineTask &task : schedule[stage]) {
-        EXPECT_EQ(shape.stageOf(task.chunk), stage);
+        EXPECT_EQ(shape.stageOf(task.chunk, task.microBatch), stage);
         ++count[describe(task, shape)];
       }
       EXPECT_EQ(static_cast<int64_t>(count.size()),
@@ -146,6 +152,14 @@ TEST(PipelineSchedules, HoldAsManyMicroBatchesAsTheTheorySays) {
         EXPECT_EQ(held, std::min(m, p - stage));
       if (shape.kind == PipelineKind::ZeroBubble)
         EXPECT_EQ(held, std::min(m, p)); // no more than the first stage of 1F1B
+      // The chunks of a V are halves: 2p of them are what 1F1B's first stage holds.
+      if (shape.kind == PipelineKind::ZeroBubbleV) {
+        EXPECT_LE(held, std::min(2 * m, 2 * p));
+        if (m >= 2 * p - 1)
+          EXPECT_EQ(held, 2 * p);
+      }
+      if (shape.kind == PipelineKind::DualPipe)
+        EXPECT_EQ(held, p + 1);
     }
   });
 }
@@ -180,6 +194,15 @@ TEST(PipelineTime, BubblesAreThoseOfTheFormulas) {
       if (m >= p)
         EXPECT_EQ(waiting(shape, 10, 10, 10), (p - 1) * 10);
       break;
+    case PipelineKind::ZeroBubbleV:
+      // Nothing but the first forward on its way to the last stage and the way back.
+      if (m >= 2 * p - 1)
+        EXPECT_EQ(waiting(shape, 10, 10, 10), (p - 1) * 10);
+      break;
+    case PipelineKind::DualPipe:
+      // (p/2 - 1)(F&B + B - 3W), where a forward and a backward do not overlap.
+      EXPECT_EQ(waiting(shape, 10, 10, 10), (p / 2 - 1) * 10);
+      break;
     }
   });
 }
@@ -211,7 +234,10 @@ TEST(PipelineExchanges, FitTheSchedule) {
     EXPECT_EQ(pairs.size(), sent);
     EXPECT_EQ(sent, received);
     if (shape.stages > 1)
-      EXPECT_EQ(static_cast<int64_t>(sent), 2 * shape.microBatches * (shape.numChunks() - 1));
+      // A V has the two chunks in its middle on one stage.
+      EXPECT_EQ(static_cast<int64_t>(sent),
+                2 * shape.microBatches *
+                    (shape.numChunks() - (shape.kind == PipelineKind::ZeroBubbleV ? 2 : 1)));
     for (auto &[send, receive] : pairs)
       EXPECT_EQ(stages[send.stage][send.op].sends[send.number],
                 stages[receive.stage][receive.op].receives[receive.number]);

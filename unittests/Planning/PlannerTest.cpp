@@ -46,8 +46,8 @@ TEST(PlannerTest, parsesPolicies) {
     ASSERT_TRUE(bool(policy)) << entry.name;
     EXPECT_EQ(policy->kind, entry.kind);
   }
-  for (const char *name : {"selective=mlp,layernorm+reshard", "full+layers=2+first=6", "none+reshard",
-                           "selective+first=3", "every=4+reshard"}) {
+  for (const char *name : {"selective=mlp,layernorm+reshard", "full+layers=2+first=6",
+                           "none+reshard", "selective+first=3", "every=4+reshard"}) {
     llmmem::Result<Policy> policy = parsePolicy(name);
     ASSERT_TRUE(bool(policy)) << name;
     EXPECT_EQ(nameOf(*policy), name);

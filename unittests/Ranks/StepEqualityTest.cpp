@@ -114,8 +114,9 @@ OwningOpRef<ModuleOp> plan(const Case &test, int64_t ranks, const std::string &b
                            Collectives collectives = Collectives::InTurn) {
   importer::ImportOptions options;
   options.batch = kBatch;
-  if (test.stages > 0) // two chunks a stage
-    options.layers = test.schedule == "interleaved" ? 2 * test.stages : test.stages;
+  const bool hasTwoChunks = test.schedule == "interleaved" || test.schedule == "zero-bubble-v";
+  if (test.stages > 0)
+    options.layers = hasTwoChunks ? 2 * test.stages : test.stages;
   options.seq = seqOf(test);
   options.dtype = test.dtype;
   options.dropout = test.dropout;
@@ -431,6 +432,8 @@ std::vector<Case> shortCases() {
   };
   stages("gpt2", "1f1b", 2, 2, 0.2);
   stages("llama", "zero-bubble", 1, 0, 0.0);
+  stages("llama", "zero-bubble-v", 1, 0, 0.0);
+  stages("gpt2", "dualpipe", 1, 0, 0.2);
   return cases;
 }
 

@@ -81,7 +81,9 @@ def BucketBytesOption : NamedOption<"bucketBytes", "bucket-bytes", "std::string"
 def DataParallelOption : NamedOption<"dataParallel", "data-parallel", "std::string", "\"all-reduce\"", "who updates",
   "Who updates parameters: all-reduce (each rank of dp, by the sum of all), or server (the first rank of dp alone, which has the optimizer's state)">;
 def MicroBatchCountOption : Option<"count", "count", "int64_t", "1", "How many micro-batches a rank's batch is">;
-def ScheduleOption : Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved or zero-bubble">;
+def StagesOption : Option<"stages", "stages", "std::string", "\"\"",
+  "Blocks of each stage of the pipeline, from the first on, as in 1,2,2,3; of each chunk where a stage has several">;
+def ScheduleOption : Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved, zero-bubble, zero-bubble-v or dualpipe">;
 
 //===----------------------------------------------------------------------===//
 // Devices and the host

@@ -29,12 +29,18 @@ inline constexpr llvm::StringLiteral kPipelineAxis = "pp";
 ///
 /// Stages are cut between blocks (`llm.block`), as planning::cutStages says: by what parameters,
 /// gradients and states hold in `budgets`, by cost on `devices`, and by bytes. Both have one for
-/// all stages or one for each; no budgets are no limit. Fails, after a located diagnostic that
-/// names the fix, at fewer blocks than chunks.
+/// all stages or one for each; no budgets are no limit. Where `blocksOfChunks` is not empty, it
+/// says how many blocks each chunk has. Fails, after a located diagnostic that names the fix, at
+/// fewer blocks than chunks.
 llvm::LogicalResult buildPipelineStages(mlir::func::FuncOp loss, llm::TrainingAttr training,
                                         const planning::PipelineShape &shape,
                                         llvm::ArrayRef<DeviceModel> devices,
-                                        llvm::ArrayRef<int64_t> budgets = {});
+                                        llvm::ArrayRef<int64_t> budgets = {},
+                                        llvm::ArrayRef<int64_t> blocksOfChunks = {});
+
+/// Reads "1,2,2,3", the blocks of each chunk; nothing of an empty text. The error says what each
+/// number must be.
+llvm::Expected<llvm::SmallVector<int64_t>> parseStages(llvm::StringRef text);
 
 /// Checks the exchanges of all stages of `module` against each other, and what all stages do
 /// together: messages match in type, and no stage waits for ever. Fails after a diagnostic at one

@@ -169,6 +169,7 @@ def BuildStages : Pass<"build-stages", "::mlir::ModuleOp"> {
   let options = [
     ScheduleOption,
     Option<"chunks", "chunks", "int64_t", "1", "Parts of the model that a stage of `interleaved` has">,
+    StagesOption,
     DeviceOption,
     Option<"budget", "budget", "std::string", "\"\"", "Bytes that a rank may hold, which cuts heed: one for all stages, or one for each: 80GB,40GB">,
   ];

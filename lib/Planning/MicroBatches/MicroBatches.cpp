@@ -16,10 +16,12 @@ class Finder {
 public:
   explicit Finder(const Graph &graph) : graph(graph) {}
   std::optional<MicroBatches> run();
+  std::vector<MicroBatches> runForKinds();
 
 private:
   void collect();
-  bool areAlike(int32_t number) const;
+  bool areAlike(int32_t first, int32_t number) const;
+  MicroBatches kindOf(llvm::ArrayRef<int32_t> numbers) const;
   std::optional<std::vector<int64_t>> describe(OpIndex op) const;
   void findTasks();
 
@@ -73,12 +75,12 @@ std::optional<std::vector<int64_t>> Finder::describe(OpIndex op) const {
   return facts;
 }
 
-bool Finder::areAlike(int32_t number) const {
-  const std::vector<OpIndex> &first = found.ops.front(), &other = found.ops[number];
-  if (first.size() != other.size())
+bool Finder::areAlike(int32_t first, int32_t number) const {
+  const std::vector<OpIndex> &ops = found.ops[first], &other = found.ops[number];
+  if (ops.size() != other.size())
     return false;
-  for (size_t place = 0; place < first.size(); ++place) {
-    std::optional<std::vector<int64_t>> facts = describe(first[place]);
+  for (size_t place = 0; place < ops.size(); ++place) {
+    std::optional<std::vector<int64_t>> facts = describe(ops[place]);
     if (!facts || facts != describe(other[place]))
       return false;
   }
@@ -93,7 +95,8 @@ void Finder::findTasks() {
   for (OpIndex op = 0; op < graph.numOps(); ++op) {
     const int32_t number = found.numberOf[op];
     if (number < 0) {
-      last = graph.op(op).recompute ? last : -1;
+      // An op of another kind of micro-batches may stand here, whether it may run again or not.
+      last = graph.op(op).recompute && !graph.op(op).microBatch ? last : -1;
       continue;
     }
     const int32_t place = found.placeOf[op];
@@ -113,14 +116,53 @@ std::optional<MicroBatches> Finder::run() {
   if (found.count() < 2)
     return std::nullopt;
   for (int32_t number = 1; number < found.count(); ++number)
-    if (!areAlike(number))
+    if (!areAlike(0, number))
       return std::nullopt;
   findTasks();
   return std::move(found);
 }
 
+/// Returns some of the micro-batches as if there were no others.
+MicroBatches Finder::kindOf(llvm::ArrayRef<int32_t> numbers) const {
+  Finder only(graph);
+  only.found.numberOf.assign(graph.numOps(), -1);
+  only.found.placeOf = found.placeOf;
+  for (auto [at, number] : llvm::enumerate(numbers)) {
+    only.found.ops.push_back(found.ops[number]);
+    for (OpIndex op : found.ops[number])
+      only.found.numberOf[op] = static_cast<int32_t>(at);
+  }
+  only.findTasks();
+  return std::move(only.found);
+}
+
+std::vector<MicroBatches> Finder::runForKinds() {
+  collect();
+  if (found.count() < 2)
+    return {};
+  std::vector<std::vector<int32_t>> kinds;
+  for (int32_t number = 0; number < found.count(); ++number) {
+    if (!areAlike(number, number)) // it reads bytes of another
+      return {};
+    auto known = llvm::find_if(
+        kinds, [&](const std::vector<int32_t> &kind) { return areAlike(kind.front(), number); });
+    if (known == kinds.end())
+      kinds.push_back({number});
+    else
+      known->push_back(number);
+  }
+  std::vector<MicroBatches> all;
+  for (const std::vector<int32_t> &kind : kinds)
+    all.push_back(kindOf(kind));
+  return all;
+}
+
 std::optional<MicroBatches> llmmem::planning::findMicroBatches(const Graph &graph) {
   return Finder(graph).run();
+}
+
+std::vector<MicroBatches> llmmem::planning::findKindsOfMicroBatches(const Graph &graph) {
+  return Finder(graph).runForKinds();
 }
 
 //===----------------------------------------------------------------------===//

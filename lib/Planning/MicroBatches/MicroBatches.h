@@ -64,6 +64,11 @@ protected:
   std::vector<ValueIndex> ofValue; // per value of the whole problem, -1 where there is none
 };
 
+/// Finds the micro-batches of each kind: those of a kind are alike, and one alone may be a kind.
+/// Returns nothing where fewer than two are labelled, or where one reads what another has written.
+/// Ops of other kinds are ops of no micro-batch.
+std::vector<MicroBatches> findKindsOfMicroBatches(const Graph &graph);
+
 /// The problem of the first micro-batch, and what its schedules mean for all. It has no resident
 /// values and no budget.
 class MicroBatchProblem : public ProblemPart {

@@ -57,10 +57,11 @@ void Placement::findMessages() {
         continue;
       reader.chunk += writer.kind == TaskKind::Forward ? 1 : -1;
       if (reader.chunk < 0 || reader.chunk >= shape.numChunks() ||
-          shape.stageOf(reader.chunk) == stage)
+          shape.stageOf(reader.chunk, reader.microBatch) == stage)
         continue;
-      messages.push_back(
-          {{writer, stage, shape.stageOf(reader.chunk)}, place + 1, places.at(keyOf(reader))});
+      messages.push_back({{writer, stage, shape.stageOf(reader.chunk, reader.microBatch)},
+                          place + 1,
+                          places.at(keyOf(reader))});
     }
 }
 

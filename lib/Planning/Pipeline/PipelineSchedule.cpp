@@ -1,6 +1,7 @@
 //===- PipelineSchedule.cpp - What each stage of a pipeline does, in order -----===//
 
 #include "llmmem/Planning/Pipeline/PipelineSchedule.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace llmmem::planning;
@@ -13,7 +14,9 @@ static constexpr std::pair<PipelineKind, llvm::StringLiteral> kinds[] = {
     {PipelineKind::GPipe, "gpipe"},
     {PipelineKind::OneForwardOneBackward, "1f1b"},
     {PipelineKind::Interleaved, "interleaved"},
-    {PipelineKind::ZeroBubble, "zero-bubble"}};
+    {PipelineKind::ZeroBubble, "zero-bubble"},
+    {PipelineKind::ZeroBubbleV, "zero-bubble-v"},
+    {PipelineKind::DualPipe, "dualpipe"}};
 
 std::optional<PipelineKind> llmmem::planning::parsePipelineKind(llvm::StringRef name) {
   for (auto &[kind, known] : kinds)
@@ -27,6 +30,46 @@ llvm::StringRef llmmem::planning::nameOf(PipelineKind kind) {
     if (known == kind)
       return name;
   return "";
+}
+
+std::string llmmem::planning::pipelineKindNames() {
+  std::string names;
+  for (const auto &entry : kinds) {
+    if (&entry != kinds)
+      names += &entry == std::end(kinds) - 1 ? " or " : ", ";
+    names += entry.second;
+  }
+  return names;
+}
+
+int64_t llmmem::planning::chunksOf(PipelineKind kind, int64_t asked) {
+  switch (kind) {
+  case PipelineKind::Interleaved:
+    return asked;
+  case PipelineKind::ZeroBubbleV:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+int64_t PipelineShape::stageOf(int64_t chunk, int64_t microBatch) const {
+  switch (kind) {
+  case PipelineKind::ZeroBubbleV:
+    return chunk < stages ? chunk : 2 * stages - 1 - chunk;
+  case PipelineKind::DualPipe:
+    return microBatch < microBatches / 2 ? chunk : stages - 1 - chunk;
+  default:
+    return chunk % stages;
+  }
+}
+
+std::vector<int64_t> PipelineShape::chunksOfStage(int64_t stage) const {
+  std::vector<int64_t> found;
+  for (int64_t chunk = 0; chunk < numChunks(); ++chunk)
+    if (stageOf(chunk) == stage || stageOf(chunk, microBatches - 1) == stage)
+      found.push_back(chunk);
+  return found;
 }
 
 std::string llmmem::planning::describe(const PipelineTask &task, const PipelineShape &shape) {
@@ -45,6 +88,18 @@ std::optional<std::string> llmmem::planning::checkShape(const PipelineShape &sha
   constexpr int64_t mostChunks = 65536; // as many as a model may have layers
   if (shape.chunks > mostChunks)
     return "a stage has at most " + number(mostChunks) + " chunks, not " + number(shape.chunks);
+  if (shape.kind == PipelineKind::ZeroBubbleV)
+    return shape.chunks == 2 ? std::nullopt
+                             : std::optional("a V has 2 chunks a stage, not " +
+                                             number(shape.chunks) + "; leave the chunks out");
+  if (shape.kind == PipelineKind::DualPipe && shape.stages % 2 != 0)
+    return "dualpipe begins at both ends of an even number of stages, not of " +
+           number(shape.stages) + "; take zero-bubble-v";
+  if (shape.kind == PipelineKind::DualPipe &&
+      (shape.microBatches % 2 != 0 || shape.microBatches < 2 * shape.stages))
+    return "dualpipe takes an even number of micro-batches, at least 2 for each of the " +
+           number(shape.stages) + " stages, not " + number(shape.microBatches) + "; take " +
+           number(2 * shape.stages) + ", or zero-bubble-v";
   if (shape.kind != PipelineKind::Interleaved && shape.chunks > 1)
     return nameOf(shape.kind).str() + " has one chunk a stage, not " + number(shape.chunks) +
            "; take interleaved, or leave the chunks out";
@@ -128,6 +183,140 @@ static void makeZeroBubble(StageTasks &tasks, const PipelineShape &shape, int64_
     tasks.weights();
 }
 
+namespace {
+/// The tasks of a stage that has two streams of them: the chunks of a V, or the directions of
+/// DualPipe. Each stream has its own next forward, backward and gradients of weights.
+class TwoStreams {
+public:
+  TwoStreams(const PipelineShape &shape, int64_t stage) : shape(shape), stage(stage) {}
+
+  void forward(int stream) { add(TaskKind::Forward, stream, forwards[stream]++); }
+  /// Adds a backward. Its gradients of weights follow at once, or wait for `weights`.
+  void backward(int stream, bool putsOff = false) {
+    const int64_t number = backwards[stream]++;
+    add(TaskKind::Backward, stream, number);
+    if (putsOff)
+      putOff.push_back({stream, number});
+    else
+      add(TaskKind::WeightGradient, stream, number);
+  }
+  /// Adds gradients of weights that wait: the first ones, or the first of a stream.
+  void weights() { takeWeights(putOff.begin()); }
+  void weights(int stream) {
+    takeWeights(llvm::find_if(putOff, [&](const auto &it) { return it.first == stream; }));
+  }
+  bool hasWeights(int stream) const {
+    return llvm::any_of(putOff, [&](const auto &it) { return it.first == stream; });
+  }
+  /// A V is made for at least 2p - 1 micro-batches; those that there are not are left out.
+  std::vector<PipelineTask> take() {
+    llvm::erase_if(tasks,
+                   [&](const PipelineTask &task) { return task.microBatch >= shape.microBatches; });
+    return std::move(tasks);
+  }
+
+  int64_t forwards[2] = {0, 0}, backwards[2] = {0, 0};
+
+private:
+  void takeWeights(std::vector<std::pair<int, int64_t>>::iterator at) {
+    add(TaskKind::WeightGradient, at->first, at->second);
+    putOff.erase(at);
+  }
+  void add(TaskKind kind, int stream, int64_t number) {
+    if (shape.kind == PipelineKind::ZeroBubbleV) {
+      tasks.push_back({kind, number, stream == 0 ? stage : 2 * shape.stages - 1 - stage});
+      return;
+    }
+    // Stream 0 of a stage is the direction that begins at its half.
+    const bool isSecondHalf = stage >= shape.stages / 2;
+    const bool isForth = (stream == 0) != isSecondHalf;
+    tasks.push_back({kind, number + (isForth ? 0 : shape.microBatches / 2),
+                     isForth ? stage : shape.stages - 1 - stage});
+  }
+
+  const PipelineShape &shape;
+  const int64_t stage;
+  std::vector<std::pair<int, int64_t>> putOff; // stream and number
+  std::vector<PipelineTask> tasks;
+};
+} // namespace
+
+/// Makes the tasks of ZB-V. Stream 0 is the chunk on the way forth, stream 1 that on the way back.
+static std::vector<PipelineTask> makeZeroBubbleV(const PipelineShape &shape, int64_t stage) {
+  TwoStreams tasks(shape, stage);
+  const int64_t p = shape.stages, m = std::max(2 * p - 1, shape.microBatches);
+  for (int64_t k = 0; k < 2 * (p - stage) - 1; ++k)
+    tasks.forward(0);
+  for (int64_t k = 0; k < stage; ++k) {
+    tasks.forward(1);
+    tasks.forward(0);
+  }
+  for (int64_t k = 0; k < p - stage; ++k) {
+    tasks.forward(1);
+    tasks.backward(1);
+  }
+  while (tasks.forwards[1] < tasks.forwards[0] || tasks.forwards[0] < m) {
+    if (tasks.forwards[0] < m)
+      tasks.forward(0);
+    tasks.backward(0);
+    tasks.forward(1);
+    tasks.backward(1);
+  }
+  for (int64_t k = 0; k < stage; ++k) {
+    tasks.backward(0, /*putsOff=*/true);
+    tasks.backward(1, /*putsOff=*/true);
+  }
+  for (int64_t k = 0; k < p - stage; ++k) {
+    tasks.backward(0, /*putsOff=*/true);
+    tasks.weights(0);
+  }
+  for (int stream : {1, 0})
+    while (tasks.hasWeights(stream))
+      tasks.weights(stream);
+  return tasks.take();
+}
+
+/// Makes the tasks of DualPipe, in its eight steps. `half` counts from the nearer end.
+static std::vector<PipelineTask> makeDualPipe(const PipelineShape &shape, int64_t stage) {
+  TwoStreams tasks(shape, stage);
+  const int64_t p = shape.stages, half = std::min(stage, p - 1 - stage), rest = p / 2 - half - 1;
+  for (int64_t k = 0; k < 2 * rest; ++k)
+    tasks.forward(0);
+  for (int64_t k = 0; k <= half; ++k) {
+    tasks.forward(0);
+    tasks.forward(1);
+  }
+  for (int64_t k = 0; k < rest; ++k) {
+    tasks.backward(1, /*putsOff=*/true);
+    tasks.weights();
+    tasks.forward(1);
+  }
+  for (int64_t k = 0; k < shape.microBatches / 2 - p + half + 1; ++k) {
+    tasks.forward(0);
+    tasks.backward(1);
+    tasks.forward(1);
+    tasks.backward(0);
+  }
+  for (int64_t k = 0; k < rest; ++k) {
+    tasks.backward(1);
+    tasks.forward(1);
+    tasks.backward(0);
+  }
+  // From the middle on, gradients of weights are put off: from a backward of stream 1 on where the
+  // stage is an odd one, else from one of stream 0.
+  for (int64_t k = 0, middle = (half + 1) / 2; k <= half; ++k) {
+    tasks.backward(1, k > middle || (k == middle && half % 2 == 1));
+    tasks.backward(0, k >= middle);
+  }
+  for (int64_t k = 0; k < rest; ++k) {
+    tasks.weights();
+    tasks.backward(0, /*putsOff=*/true);
+  }
+  while (tasks.hasWeights(0) || tasks.hasWeights(1))
+    tasks.weights();
+  return tasks.take();
+}
+
 static std::vector<PipelineTask> tasksOf(const PipelineShape &shape, int64_t stage) {
   StageTasks tasks(shape, stage);
   int64_t m = shape.microBatches, p = shape.stages, all = m * shape.chunks;
@@ -147,6 +336,10 @@ static std::vector<PipelineTask> tasksOf(const PipelineShape &shape, int64_t sta
   case PipelineKind::ZeroBubble:
     makeZeroBubble(tasks, shape, stage);
     break;
+  case PipelineKind::ZeroBubbleV:
+    return makeZeroBubbleV(shape, stage);
+  case PipelineKind::DualPipe:
+    return makeDualPipe(shape, stage);
   }
   return std::move(tasks.tasks);
 }

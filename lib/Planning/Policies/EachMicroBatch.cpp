@@ -49,18 +49,58 @@ static std::vector<OpIndex> decideOnce(FixedPolicy decide, const Graph &graph,
   return realize(graph, chain, retention).steps;
 }
 
-std::vector<OpIndex> llmmem::planning::decideFixed(FixedPolicy decide, const Graph &graph,
-                                                   const Policy &policy) {
-  const std::optional<MicroBatches> found = findMicroBatches(graph);
-  if (!found)
-    return decideOnce(decide, graph, policy);
-  const MicroBatchProblem one(graph, *found);
+/// Returns the steps in which each of `found` runs as the policy has it, and all else once.
+static std::vector<OpIndex> decideEach(FixedPolicy decide, const Graph &graph, const Policy &policy,
+                                       const MicroBatches &found) {
+  const MicroBatchProblem one(graph, found);
   const Problem problem = one.problemOfTasks();
   const Graph graphOfOne(problem, graph.cancellation());
   Policy policyOfOne = policy;
   policyOfOne.selected = one.inOne(policy.selected);
   const std::vector<OpIndex> steps = decideOnce(decide, graphOfOne, policyOfOne);
-  std::vector<OpIndex> all = one.forAllHolding(steps);
+  return one.forAllHolding(steps);
+}
+
+/// Adds the repeats of `steps` to those that stand before each op in program order: `repeats` has
+/// one list for each op. Returns whether `steps` are the program with repeats in between.
+static bool addRepeats(llvm::ArrayRef<OpIndex> steps, std::vector<std::vector<OpIndex>> &repeats) {
+  OpIndex next = 0;
+  for (OpIndex op : steps) {
+    if (op == next)
+      ++next;
+    else if (op < next && next < static_cast<OpIndex>(repeats.size()))
+      repeats[next].push_back(op);
+    else
+      return false;
+  }
+  return next == static_cast<OpIndex>(repeats.size());
+}
+
+/// Returns the steps where micro-batches are of several kinds, as in DualPipe, whose two directions
+/// have other chunks, and in a V, whose last micro-batches run their gradients of weights in
+/// another order. What is repeated for each kind is put into one program.
+static std::vector<OpIndex> decideKinds(FixedPolicy decide, const Graph &graph,
+                                        const Policy &policy, llvm::ArrayRef<MicroBatches> kinds) {
+  std::vector<std::vector<OpIndex>> repeats(graph.numOps());
+  for (const MicroBatches &kind : kinds)
+    if (!addRepeats(decideEach(decide, graph, policy, kind), repeats))
+      return {};
+  std::vector<OpIndex> all;
+  for (OpIndex op = 0; op < graph.numOps(); ++op) {
+    llvm::append_range(all, repeats[op]);
+    all.push_back(op);
+  }
+  return all;
+}
+
+std::vector<OpIndex> llmmem::planning::decideFixed(FixedPolicy decide, const Graph &graph,
+                                                   const Policy &policy) {
+  const std::vector<MicroBatches> kinds = findKindsOfMicroBatches(graph);
+  std::vector<OpIndex> all;
+  if (kinds.size() == 1)
+    all = decideEach(decide, graph, policy, kinds.front());
+  else if (!kinds.empty())
+    all = decideKinds(decide, graph, policy, kinds);
   dropUselessRepeats(graph, all);
   return all.empty() ? decideOnce(decide, graph, policy) : all;
 }
