@@ -16,6 +16,7 @@ std::string Strategy::mesh() const {
   add("pp", pp);
   add("dp", dp);
   add("ep", ep);
+  add("cp", cp);
   add("tp", tp);
   return text.empty() ? "dp=1" : text;
 }
@@ -54,14 +55,15 @@ public:
     for (int64_t pp : divisorsOf(devices))
       for (int64_t tp : divisorsOf(devices / pp))
         for (int64_t ep : divisorsOf(model.experts > 0 ? devices / pp / tp : 1))
-          addMesh(pp, devices / pp / tp / ep, tp, ep);
+          for (int64_t cp : divisorsOf(devices / pp / tp / ep))
+            addMesh({pp, devices / pp / tp / ep / cp, tp, ep, cp});
     llvm::sort(found.strategies);
     return std::move(found);
   }
 
 private:
   void count(const llvm::Twine &reason) { ++found.refused[reason.str()]; }
-  void addMesh(int64_t pp, int64_t dp, int64_t tp, int64_t ep);
+  void addMesh(const Strategy &mesh);
   void addSplits(const Strategy &mesh);
   void addMicroBatches(const Strategy &split);
   void addSchedules(const Strategy &split);
@@ -74,12 +76,20 @@ private:
 };
 } // namespace
 
-void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp, int64_t ep) {
-  if (model.batch % (dp * ep) != 0)
+void Enumerator::addMesh(const Strategy &mesh) {
+  const int64_t pp = mesh.pp, ep = mesh.ep, cp = mesh.cp, parts = mesh.batchRanks();
+  // Where dp could have the ranks of cp, too, sequences stay whole. Experts need whole sequences.
+  if (cp > 1 && (model.seq == 1 || model.experts > 0 || model.batch % parts != 0 ||
+                 model.batch % (parts * cp) == 0))
+    return;
+  if (model.batch % parts != 0)
     return count("a batch of " + llvm::Twine(model.batch) + " does not divide over " +
-                 (ep > 1 ? "dp x ep=" : "dp=") + llvm::Twine(dp * ep));
+                 (ep > 1 ? "dp x ep=" : "dp=") + llvm::Twine(parts));
   if (ep > 1 && model.experts % ep != 0)
     return count(llvm::Twine(model.experts) + " experts do not divide over ep=" + llvm::Twine(ep));
+  if (model.seq % cp != 0)
+    return count("a sequence of " + llvm::Twine(model.seq) +
+                 " does not divide over cp=" + llvm::Twine(cp));
   if (pp > model.blocks) {
     found.leavesOut |= pp <= model.all;
     const std::string groups = model.period > 1
@@ -89,11 +99,6 @@ void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp, int64_t ep) {
     return count("pp=" + llvm::Twine(pp) + " has more stages than the model's " +
                  llvm::Twine(model.blocks) + " " + groups);
   }
-  Strategy mesh;
-  mesh.pp = pp;
-  mesh.dp = dp;
-  mesh.tp = tp;
-  mesh.ep = ep;
   if (std::optional<std::string> reason = refuse(mesh))
     return count(*reason);
   addSplits(mesh);
@@ -101,10 +106,10 @@ void Enumerator::addMesh(int64_t pp, int64_t dp, int64_t tp, int64_t ep) {
 
 void Enumerator::addSplits(const Strategy &mesh) {
   constexpr int64_t lastStage = 3;
-  for (int64_t stage = 0; stage <= (mesh.batchRanks() > 1 ? lastStage : 0); ++stage)
+  for (int64_t stage = 0; stage <= (mesh.copies() > 1 ? lastStage : 0); ++stage)
     for (bool sequence : {false, true}) {
       if ((sequence && mesh.tp == 1) ||
-          (pins.zeroStage && mesh.batchRanks() > 1 && *pins.zeroStage != stage))
+          (pins.zeroStage && mesh.copies() > 1 && *pins.zeroStage != stage))
         continue;
       if (pins.sequenceParallel && mesh.tp > 1 && *pins.sequenceParallel != sequence)
         continue;

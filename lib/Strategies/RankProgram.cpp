@@ -20,14 +20,9 @@ DiagnosticText::DiagnosticText(MLIRContext *context)
       }) {}
 
 RankShape RankShape::of(const Strategy &strategy) {
-  return {strategy.dp,
-          strategy.tp,
-          strategy.ep,
-          strategy.zeroStage,
-          strategy.sequenceParallel,
-          strategy.microBatches,
-          strategy.whole,
-          strategy.pp > 1 || strategy.microBatches > 1};
+  return {strategy.dp,           strategy.tp,        strategy.ep,
+          strategy.cp,           strategy.zeroStage, strategy.sequenceParallel,
+          strategy.microBatches, strategy.whole,     strategy.pp > 1 || strategy.microBatches > 1};
 }
 
 static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape,
@@ -37,6 +32,8 @@ static LogicalResult splitOverRanks(func::FuncOp loss, const RankShape &shape,
     axes.push_back({kDataParallelAxis.str(), shape.dp});
   if (shape.ep > 1)
     axes.push_back({kExpertParallelAxis.str(), shape.ep});
+  if (shape.cp > 1)
+    axes.push_back({kContextParallelAxis.str(), shape.cp});
   if (shape.tp > 1)
     axes.push_back({kTensorParallelAxis.str(), shape.tp});
   if (!axes.empty() && failed(parallelize(loss, makeMesh(axes, loss.getContext()),

@@ -184,6 +184,7 @@ static llvm::json::Value toJson(const SearchResult &result, const StrategyOutcom
                            {"dp", strategy.dp},
                            {"tp", strategy.tp},
                            {"ep", strategy.ep},
+                           {"cp", strategy.cp},
                            {"zero", strategy.zeroStage},
                            {"sequence_parallel", strategy.sequenceParallel},
                            {"micro_batches", strategy.microBatches},

@@ -310,11 +310,11 @@ static int64_t numBlocks(func::FuncOp loss) {
 }
 
 /// The rows of the first input are the sequences of a step.
-static FailureOr<int64_t> batchOf(func::FuncOp loss) {
+static FailureOr<RankedTensorType> firstInputOf(func::FuncOp loss) {
   for (BlockArgument argument : loss.getArguments())
     if (auto type = dyn_cast<RankedTensorType>(argument.getType());
         type && type.getRank() > 0 && getRole(argument) == llm::Role::Input)
-      return type.getDimSize(0);
+      return type;
   return loss.emitError("has no input whose rows could be shared by ranks");
 }
 
@@ -328,8 +328,9 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
   auto fewLoss = few->lookupSymbol<func::FuncOp>("loss");
   const BlockPattern pattern = findBlockPattern(loss);
   labelGroups(fewLoss, pattern);
-  FailureOr<int64_t> batch = batchOf(loss), blocks = countEqualBlocks(fewLoss);
-  if (failed(batch) || failed(blocks))
+  FailureOr<RankedTensorType> input = firstInputOf(loss);
+  FailureOr<int64_t> blocks = countEqualBlocks(fewLoss);
+  if (failed(input) || failed(blocks))
     return failure();
   if (*blocks < kFewBlocks)
     return loss.emitError() << "has " << *blocks << " blocks; strategies are compared on models of "
@@ -337,7 +338,9 @@ llvm::FailureOr<SearchResult> llmmem::searchStrategies(ModuleOp module,
                             << "--mesh=dp=" << request.devices;
   if (failed(keepBlocks(fewLoss, kFewBlocks)))
     return failure();
-  ModelFacts facts{*batch, *blocks, pattern.period, numBlocks(loss), countExperts(loss)};
+  ModelFacts facts{input->getDimSize(0), *blocks,
+                   pattern.period,       numBlocks(loss),
+                   countExperts(loss),   input->getRank() == 2 ? input->getDimSize(1) : 1};
   SearchRequest withLayouts = request;
   constexpr int64_t fewRanks = 2;
   // Layouts are those of equal blocks.

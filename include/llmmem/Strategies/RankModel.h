@@ -31,7 +31,7 @@ namespace llmmem {
 /// Describes the part of a strategy that decides the program of a rank, except for its number of
 /// blocks.
 struct RankShape {
-  int64_t dp = 1, tp = 1, ep = 1;
+  int64_t dp = 1, tp = 1, ep = 1, cp = 1;
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
   int64_t microBatches = 1;

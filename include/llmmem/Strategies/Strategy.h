@@ -1,12 +1,14 @@
 //===- Strategy.h - The ways to run a step on a number of devices ----------===//
 //
 // A strategy is what a user would write in and next to `--mesh`: how many ranks share the batch
-// (dp), the heads, widths and vocabulary (tp), the blocks (pp), and the batch and experts (ep);
-// what ZeRO splits over dp and ep; the number of micro-batches; and the order in which stages run
-// them.
+// (dp), the heads, widths and vocabulary (tp), the blocks (pp), the batch and experts (ep) and each
+// sequence (cp); what ZeRO splits over dp, ep and cp; the number of micro-batches; and the order in
+// which stages run them.
 //
 // Example: with 8 devices and a batch of 4 sequences, pp=2,dp=2,tp=2 has 1 or 2 micro-batches. dp=8
-// is refused, because 8 ranks do not divide 4 sequences.
+// is refused, because 8 ranks do not divide 4 sequences. Sequences are split where there are fewer
+// of them than ranks of dp and cp: dp=4,cp=2 is enumerated, and dp=2,cp=2 is not, as dp=4 has as
+// few tokens a rank and exchanges nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +27,7 @@
 namespace llmmem {
 
 struct Strategy {
-  int64_t pp = 1, dp = 1, tp = 1, ep = 1;
+  int64_t pp = 1, dp = 1, tp = 1, ep = 1, cp = 1;
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
   int64_t microBatches = 1;
@@ -35,14 +37,16 @@ struct Strategy {
   /// it.
   uint32_t whole = 0;
 
-  int64_t numDevices() const { return pp * dp * tp * ep; }
+  int64_t numDevices() const { return pp * ranksOfStage(); }
+  int64_t ranksOfStage() const { return batchRanks() * tp * cp; }
   /// Returns the number of ranks that have parts of the batch.
   int64_t batchRanks() const { return dp * ep; }
-  int64_t ranksOfStage() const { return dp * tp * ep; }
+  /// Returns the number of ranks that have copies of what belongs to no expert.
+  int64_t copies() const { return batchRanks() * cp; }
   /// Returns how many groups of ranks a rank is in: one along each axis of several ranks, and that
   /// of all ranks where there are several such axes.
   int64_t numGroups() const {
-    const int64_t axes = (pp > 1) + (dp > 1) + (tp > 1) + (ep > 1);
+    const int64_t axes = (pp > 1) + (dp > 1) + (tp > 1) + (ep > 1) + (cp > 1);
     return axes + (axes > 1);
   }
   planning::PipelineShape shape() const { return {schedule, pp, microBatches, chunks}; }
@@ -62,6 +66,7 @@ struct ModelFacts {
   int64_t period = 1;  // The number of blocks in a group.
   int64_t all = 0;     // The number of blocks, those of no group included.
   int64_t experts = 0; // What ep may divide; 0 where there are none (Parallelize.h).
+  int64_t seq = 1;     // The tokens of a sequence; 1 where inputs are no sequences.
 
   /// Returns whether stages may be cut where no group begins.
   bool hasCutsWithinGroups() const { return blocks != all; }
