@@ -113,6 +113,10 @@ void Enumerator::addSplits(const Strategy &mesh) {
         continue;
       if (pins.sequenceParallel && mesh.tp > 1 && *pins.sequenceParallel != sequence)
         continue;
+      if (sequence && model.experts > 0) {
+        count("experts count their places along whole sequences, which sequence-parallel splits");
+        continue;
+      }
       Strategy split = mesh;
       split.zeroStage = stage;
       split.sequenceParallel = sequence;

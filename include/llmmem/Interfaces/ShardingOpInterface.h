@@ -12,8 +12,8 @@
 // A factor that results do not have is a reduction: on split operands each rank computes its part
 // of the result (an addend, unless the op joins it otherwise). A factor with a capital letter must
 // not be split. "..." stands for the leading dimensions, the same everywhere. A scalar has no
-// factors. The factor that is called `experts` numbers groups with a weight each: the axis ep splits
-// it, and tp does not.
+// factors. The factor that is called `experts` numbers groups with a weight each: the axis ep
+// splits it, and tp does not.
 //
 // Example: x of "... i" split as [{dp}, {}, {}] gives y of "... o" the sharding [{dp}, {}, {}].
 //
