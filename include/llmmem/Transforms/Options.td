@@ -71,9 +71,9 @@ def LossOption : NamedOption<"loss", "loss", "int64_t", "-1", "number",
 //===----------------------------------------------------------------------===//
 
 def MeshOption : NamedOption<"mesh", "mesh", "std::string", "", "axis=ranks",
-  "Make the step of one rank of so many: each has its part of the batch (dp), of the batch and of experts (ep), of heads, widths and vocabulary (tp): dp=2,ep=2,tp=4">;
+  "Make the step of one rank of so many: each has its part of the batch (dp), of the batch and of experts (ep), of each sequence (cp), of heads, widths and vocabulary (tp), or of the blocks (pp): dp=2,cp=2,tp=4">;
 def ZeroOption : NamedOption<"zero", "zero", "int64_t", "0", "stage",
-  "What ranks split over dp and ep in addition to the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">;
+  "What ranks split over dp, ep and cp in addition to the batch: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too (ZeRO)">;
 def SequenceParallelOption : Option<"sequenceParallel", "sequence-parallel", "bool", "false",
   "Split norms, residuals and dropout between the products of tp along the sequence">;
 def BucketBytesOption : NamedOption<"bucketBytes", "bucket-bytes", "std::string", "\"25MB\"", "bytes",
