@@ -16,6 +16,7 @@
 #include "llmmem/Pipelines/KernelPipelines.h"
 #include "llmmem/Targets/Targets.h"
 #include "llmmem/Transforms/Passes.h"
+#include "llmmem/Transforms/TiledPasses.h"
 #include "llmmem/Upstream/Models.h"
 
 namespace llmmem {
@@ -32,6 +33,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 /// Every pass and pipeline, by the names of docs/Reference.
 inline void registerAllPasses() {
   registerLlmmemTransformsPasses();
+  registerLlmmemTiledPasses();
   registerLlmmemBufferizationPasses();
   registerLlmmemConversionPasses();
   registerLlmmemEmulationPasses();

@@ -2,7 +2,9 @@
 
 #include "llmmem/Analysis/ChunkTilings.h"
 #include "llmmem/Analysis/OpFacts.h"
+#include "llmmem/Dialect/TiledOps.h"
 #include "llmmem/Interfaces/ChunkedOpInterface.h"
+#include "llmmem/Interfaces/KernelKind.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Verifier.h"
@@ -24,7 +26,10 @@ llvm::Expected<ChunkRequest> llmmem::parseChunkRequest(StringRef text) {
   return request;
 }
 
+/// The request is that of the loss head. A feed-forward says itself what it was asked for.
 static SmallVector<int64_t> candidatesOf(ChunkedOpInterface op, const ChunkRequest &request) {
+  if (isa<llm::TiledOp>(op))
+    return op.getChunkCandidates();
   switch (request.kind) {
   case ChunkRequest::Kind::Auto:
     return op.getChunkCandidates();
@@ -63,10 +68,16 @@ FailureOr<ChunkTilings> llmmem::findChunkTilings(const ExtractedProblem &extract
     result.tilings.resize(std::max(result.tilings.size(), candidates.size()));
     result.chunks.resize(result.tilings.size());
   }
+  // Equal ops of all blocks have one price.
+  llvm::DenseMap<std::pair<Attribute, int64_t>, FailureOr<OpCost>> prices;
   for (auto &[index, candidates] : choices)
     for (size_t tiling = 0; tiling < result.tilings.size(); ++tiling) {
+      Operation *op = extracted.ops[index];
       int64_t rows = candidates[std::min(tiling, candidates.size() - 1)];
-      FailureOr<OpCost> cost = priceAt(extracted.ops[index], rows, device);
+      auto [price, isNew] = prices.try_emplace({KernelIdentity::of(op).codeKey(), rows}, failure());
+      if (isNew)
+        price->second = priceAt(op, rows, device);
+      const FailureOr<OpCost> cost = price->second;
       if (failed(cost))
         return failure();
       result.tilings[tiling].push_back({index, cost->ns, cost->workspace});

@@ -5,6 +5,7 @@
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmDialect.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/TiledOps.h"
 #include "llmmem/Interfaces/BufferOpInterface.h"
 #include "llmmem/Interfaces/EmptyOpInterface.h"
 
@@ -173,6 +174,21 @@ static SmallVector<unsigned> operandsOfLossHead(llm::LossHeadOp head, OpResult r
                                                : SmallVector<unsigned>();
 }
 
+/// Lets a sum over rows be the new value of its accumulator, which nothing else reads.
+static SmallVector<unsigned> operandsOfTiled(llm::TiledOp tiled, OpResult result) {
+  Value yielded = tiled.getYielded()[result.getResultNumber()];
+  Operation *sum = yielded.getDefiningOp();
+  const Rule *rule =
+      llvm::is_contained({"llm.linear_weight_grad", "llm.sum_rows"}, sum->getName().getStringRef())
+          ? ruleOf(sum)
+          : nullptr;
+  if (!rule || static_cast<unsigned>(rule->groups[0]) >= sum->getNumOperands())
+    return {};
+  auto accumulator = dyn_cast<BlockArgument>(sum->getOperand(rule->groups[0]));
+  return accumulator && accumulator.hasOneUse() ? SmallVector<unsigned>{accumulator.getArgNumber()}
+                                                : SmallVector<unsigned>();
+}
+
 /// Where the master copy is what an update reads, parameter and gradient may be one value.
 static bool readsGradientInStep(OpResult result) {
   Operation *op = result.getOwner();
@@ -229,6 +245,8 @@ static SmallVector<unsigned> inPlaceOperandsOfOurs(OpResult result) {
     return operandsOfKernel(kernel, result);
   if (auto head = dyn_cast<llm::LossHeadOp>(op))
     return operandsOfLossHead(head, result);
+  if (auto tiled = dyn_cast<llm::TiledOp>(op))
+    return operandsOfTiled(tiled, result);
   const Rule *rule = ruleOf(op);
   SmallVector<unsigned> operands;
   if (!rule || rule->meaning == Meaning::View)

@@ -5,6 +5,7 @@
 #include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/RecurrentOps.h"
 #include "llmmem/Dialect/TargetInterface.h"
+#include "llmmem/Dialect/TiledOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -35,6 +36,10 @@ void llm::LlmDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "llmmem/Dialect/RecurrentOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "llmmem/Dialect/TiledOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

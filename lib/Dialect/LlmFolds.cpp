@@ -9,6 +9,7 @@
 
 #include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/TiledOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -18,7 +19,7 @@ using namespace llmmem::llm;
 /// Returns whether the op's place is decided: by a plan of its function (a schedule counts ops,
 /// offsets count bytes), or by the kernel that contains it.
 static bool isFixed(Operation *op) {
-  if (isa<KernelOp>(op->getParentOp()))
+  if (isa<KernelOp, TiledOp>(op->getParentOp()))
     return true;
   constexpr StringLiteral marks[] = {LlmDialect::kPolicy, LlmDialect::kSchedule,
                                      LlmDialect::kArena};

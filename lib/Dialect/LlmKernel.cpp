@@ -1,5 +1,6 @@
 //===- LlmKernel.cpp - The op that is a kernel of several ops --------------===//
 
+#include "GroupText.h"
 #include "llmmem/Alignment.h"
 #include "llmmem/Dialect/HeadColumns.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
@@ -81,35 +82,10 @@ void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
 }
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<OpAsmParser::Argument> arguments;
-  SmallVector<OpAsmParser::UnresolvedOperand> operands;
-  Region *body = result.addRegion();
-  SMLoc start = parser.getCurrentLocation();
-  FunctionType type;
-  if (parser.parseAssignmentList(arguments, operands) || parser.parseColon() ||
-      parser.parseType(type))
-    return failure();
-  if (type.getNumInputs() != operands.size())
-    return parser.emitError(start) << "expected " << operands.size() << " operand types";
-  for (auto [argument, input] : llvm::zip_equal(arguments, type.getInputs()))
-    argument.type = input;
-  result.addTypes(type.getResults());
-  return failure(parser.resolveOperands(operands, type.getInputs(), start, result.operands) ||
-                 parser.parseRegion(*body, arguments) ||
-                 parser.parseOptionalAttrDictWithKeyword(result.attributes));
+  return parseGroup(parser, result);
 }
 
-void KernelOp::print(OpAsmPrinter &printer) {
-  printer << '(';
-  llvm::interleaveComma(
-      llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
-      [&](auto pair) { printer << std::get<0>(pair) << " = " << std::get<1>(pair); });
-  printer << ") : ";
-  printer.printFunctionalType(getInputs().getTypes(), getOutputs().getTypes());
-  printer << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
-}
+void KernelOp::print(OpAsmPrinter &printer) { printGroup(printer, *this); }
 
 //===----------------------------------------------------------------------===//
 // Verification

@@ -9,6 +9,7 @@
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "llmmem/Transforms/StageOptions.h"
+#include "llmmem/Transforms/TiledPasses.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace llmmem;
@@ -32,6 +33,10 @@ static bool usesHost(const CheckpointPipelineOptions &options) {
 
 static bool groupsLossHead(const CheckpointPipelineOptions &options) {
   return options.lossChunk != "apart";
+}
+
+static bool groupsFeedForward(const CheckpointPipelineOptions &options) {
+  return options.mlpChunk != "apart";
 }
 
 std::string CheckpointPipelineOptions::policyMeant() const {
@@ -291,9 +296,9 @@ static llvm::Error checkRequest(const CheckpointPipelineOptions &options, llvm::
   if (request)
     return llvm::Error::success();
   std::string message = llvm::toString(request.takeError());
-  bool isChunk = llvm::StringRef(message).starts_with(chunk + ":");
-  return llvm::createStringError(
-      message + (isChunk ? "; or apart, to leave the loss and its gradients several ops" : ""));
+  if (llvm::StringRef(message).starts_with(chunk + ":"))
+    message += "; or apart, to leave the loss and its gradients several ops";
+  return llvm::createStringError(message);
 }
 
 MatmulSource llmmem::productsOf(const CheckpointPipelineOptions &options) {
@@ -324,6 +329,10 @@ llvm::Error llmmem::checkStrategy(const CheckpointPipelineOptions &options,
 
 llvm::Error llmmem::checkOptions(const CheckpointPipelineOptions &options,
                                  llvm::function_ref<std::string(llvm::StringRef)> spell) {
+  if (groupsFeedForward(options))
+    if (llvm::Expected<ChunkRequest> chunk = parseChunkRequest(options.mlpChunk.getValue()); !chunk)
+      return llvm::createStringError(spell("mlp-chunk") + ": " + llvm::toString(chunk.takeError()) +
+                                     "; or apart, to leave feed-forwards several ops");
   if (isLeastBudget(options) && options.policy.hasValue())
     return llvm::createStringError(spell("budget") + "=min chooses for itself; leave " +
                                    spell("policy") + " out");
@@ -393,6 +402,14 @@ static void addStepPasses(mlir::OpPassManager &onStep, const CheckpointPipelineO
   onStep.addPass(createCarryCaptures());
   onStep.addPass(createDescribeOps(options.of<DescribeOpsOptions>()));
   onStep.addPass(createAdoptStep(options.of<AdoptStepOptions>()));
+  if (groupsLossHead(options))
+    onStep.addPass(createGroupLossHead());
+  if (groupsFeedForward(options)) {
+    GroupFeedForwardOptions group;
+    group.chunk = options.mlpChunk;
+    onStep.addPass(createGroupFeedForward(group));
+  }
+  // Then each of these ops reads a parameter from one copy of it.
   if (livesOnHost(options)) {
     auto move = options.of<MoveStateToHostOptions>();
     move.optimizer = options.optimizerOn == StatePlace::Host;
@@ -400,8 +417,6 @@ static void addStepPasses(mlir::OpPassManager &onStep, const CheckpointPipelineO
     move.updates = options.updateOn == StatePlace::Host;
     onStep.addPass(createMoveStateToHost(move));
   }
-  if (groupsLossHead(options))
-    onStep.addPass(createGroupLossHead());
   if (options.kernels == KernelGrouping::Grouped)
     onStep.addPass(createGroupKernels());
   auto reserve = options.of<ReserveLibraryWorkspaceOptions>();

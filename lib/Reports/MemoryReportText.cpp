@@ -4,7 +4,9 @@
 #include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Support/ByteSize.h"
 #include "mlir/IR/AsmState.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace mlir;
 using namespace llmmem;
@@ -367,11 +369,34 @@ static void printPeak(const MemoryReport &report, llvm::raw_ostream &os) {
     os << formatv("  {0,-12} {1}\n", kind, formatByteSize(bytes));
 }
 
+/// Returns what the name of an op has in common with those of other blocks.
+static std::string withoutNumbers(llvm::StringRef name) {
+  std::string text;
+  llvm::copy_if(name, std::back_inserter(text), [](char c) { return !llvm::isDigit(c); });
+  return text;
+}
+
+/// Prints a line for the ops of all blocks that work on as many tokens at a time.
+static void printChunks(llvm::ArrayRef<ChunkEntry> chunks, llvm::raw_ostream &os) {
+  auto keyOf = [](const ChunkEntry &chunk) {
+    return std::tuple(withoutNumbers(chunk.name), chunk.rows, chunk.of);
+  };
+  std::map<std::tuple<std::string, int64_t, int64_t>, int64_t> counts;
+  for (const ChunkEntry &chunk : chunks)
+    ++counts[keyOf(chunk)];
+  for (const ChunkEntry &chunk : chunks) {
+    const int64_t count = std::exchange(counts[keyOf(chunk)], 0);
+    if (count == 0)
+      continue; // The first one's line has it.
+    os << formatv("chunks         {0}{1}: {2} of {3} tokens at a time\n", chunk.name,
+                  count > 1 ? formatv(" and {0} like it", count - 1).str() : "", chunk.rows,
+                  chunk.of);
+  }
+}
+
 /// Prints the chunks, the values in fewer bits and the epilogues that the step has.
 static void printVariant(const MemoryReport &report, llvm::raw_ostream &os) {
-  for (const ChunkEntry &chunk : report.variant.chunks)
-    os << formatv("chunks         {0}: {1} of {2} tokens at a time\n", chunk.name, chunk.rows,
-                  chunk.of);
+  printChunks(report.variant.chunks, os);
   const PackedValues &packed = report.saved.packed;
   if (packed.values > 0)
     os << formatv("packed         {0} saved values of {1} in 8 bits, {2} with scales\n",

@@ -3,6 +3,7 @@
 #include "NoPlan.h"
 #include "llmmem/Analysis/OpFacts.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Dialect/TiledOps.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Planning/Bounds/Bounds.h"
@@ -259,8 +260,10 @@ static void warnOfEmptyModules(func::FuncOp step, const CheckpointRequest &reque
 void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
                             ArrayRef<StepVariant> alternatives) {
   Location location = withoutColumn(step.getLoc());
-  bool hasChunks = llvm::any_of(
-      alternatives, [](const StepVariant &it) { return !it.tilings.chunks.front().empty(); });
+  auto isOfLoss = [](const ChunkChoice &choice) { return !isa<llm::TiledOp>(choice.op); };
+  bool hasChunks = llvm::any_of(alternatives, [&](const StepVariant &it) {
+    return llvm::any_of(it.tilings.chunks.front(), isOfLoss);
+  });
   const bool isWhole = !isOneOfSeveral(step);
   const bool hasLoss = isWhole || llvm::any_of(step.getOps(), isLossApart);
   const bool hasForward = isWhole || llvm::any_of(step.getOps(), isForward);
@@ -270,7 +273,8 @@ void llmmem::warnOfNoEffect(func::FuncOp step, const CheckpointRequest &request,
         << " works in chunks: its loss is no loss head (docs/Design/Architecture.md)";
   for (const StepVariant &it : alternatives.take_front())
     for (const ChunkChoice &choice : it.tilings.chunks.front())
-      if (request.chunk.kind == ChunkRequest::Kind::Rows && choice.rows < request.chunk.rows)
+      if (isOfLoss(choice) && request.chunk.kind == ChunkRequest::Kind::Rows &&
+          choice.rows < request.chunk.rows)
         emitWarning(withoutColumn(choice.op->getLoc()))
             << "a chunk of " << request.chunk.rows << " tokens is asked for (--loss-chunk), and "
             << choice.op->getName() << " has " << choice.rows

@@ -74,10 +74,10 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
   for (func::FuncOp function : {program.step, program.update}) {
     if (!function)
       continue;
-    if (settings.host && failed(moveStateToHost(function, *settings.host, settings.onHost)))
-      return failure();
     if (settings.groupsLossHead)
       groupLossHeads(function, GroupLossHeadOptions().granule);
+    if (settings.host && failed(moveStateToHost(function, *settings.host, settings.onHost)))
+      return failure();
     if (settings.groupsKernels)
       groupKernels(function);
     if (settings.usesLibrary)

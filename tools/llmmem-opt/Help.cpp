@@ -26,7 +26,7 @@ POLICIES of --checkpoint-policy
 )" + planning::policyHelp() +
          R"(
 STAGES, passes that --checkpoint-budget runs in this order
-  parallelize (with --mesh), split-micro-batches (with --micro-batches), differentiate (with pp build-stages), move-state-to-host (with --optimizer-on=host), group-loss-head, group-kernels, annotate-memory,
+  parallelize (with --mesh), split-micro-batches (with --micro-batches), differentiate (with pp build-stages), group-loss-head, group-feed-forward (with --mlp-chunk), move-state-to-host (with --optimizer-on=host), group-kernels, annotate-memory,
   plan-checkpoints, apply-checkpoints, start-collectives (with --overlap), start-host-copies (with --host-budget), verify-plan
   --help-hidden lists every pass and flag, those of MLIR and LLVM too.
 )" + exitCodeHelp("llmmem-opt");

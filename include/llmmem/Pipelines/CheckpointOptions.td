@@ -66,6 +66,8 @@ def CheckpointOptions : PipelineOptions<"llmmem-checkpoint", [
     Words<"::llmmem::KernelGrouping", [["Grouped", "grouped"], ["Apart", "apart"]]>.values>,
   NamedOption<"lossChunk", "loss-chunk", "std::string", "\"auto\"", "tokens",
     "Tokens whose logits are held at a time: a number, auto (the plan chooses), whole, or apart (the loss and its gradients stay several ops)">,
+  NamedOption<"mlpChunk", "mlp-chunk", "std::string", "\"apart\"", "tokens",
+    "Tokens whose feed-forward a block runs at a time, so that the wide values of these alone are held and none is saved: a number, auto (the plan chooses), whole, or apart (the default: feed-forwards stay several ops, and their values may be saved)">,
   EpiloguesOption,
   ChoiceOption<"products", "products", "::llmmem::PlannedProducts", "Auto", "source",
     [["Auto", "auto"], ["Generated", "generated"], ["Library", "library"]],

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter/ExactSums.h"
+#include "ColumnSums.h"
 #include "Emitter/Ranks.h"
 #include "Gpu/DeviceColumnSums.h"
 #include "KernelModels.h"
@@ -42,14 +42,17 @@ void emitSumsOnCpu(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, C
 // On either
 //===----------------------------------------------------------------------===//
 
-/// `buffers` says how many of them a term reads.
-void emitSums(KernelEmitter &e, Buffer into, int64_t rows, int64_t width, ColumnTerm term,
-              int64_t buffers = 1) {
+} // namespace
+
+void llmmem::emitColumnSumsOf(KernelEmitter &e, Buffer into, int64_t rows, int64_t width,
+                              ColumnTerm term, int64_t buffers) {
   if (e.options().target == KernelTarget::Gpu)
     emitColumnSumsOnDevice(e, {into, rows, width, /*period=*/width, buffers, term});
   else
     emitSumsOnCpu(e, into, rows, width, term);
 }
+
+namespace {
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -59,7 +62,7 @@ struct SumRowsKernel : KernelModel<SumRowsKernel, SumRowsOp> {
   static void emit(SumRowsOp op, KernelEmitter &e) {
     int64_t width = widthOf(op.getDy());
     Buffer dy = e.operand(0);
-    emitSums(
+    emitColumnSumsOf(
         e, e.operand(op.getIntoMutable()), dy.size / width, width,
         [&](Index row, Index j, unsigned lanes) { return e.load(dy, row * width + j, lanes); });
   }
@@ -90,7 +93,7 @@ struct NormWeightGradKernel : KernelModel<NormWeightGradKernel, NormWeightGradOp
     int64_t width = widthOf(op.getX());
     Buffer x = e.operand(0), dy = e.operand(1), rstd = e.operand(2),
            mean = e.operand(op.getMeanMutable());
-    emitSums(
+    emitColumnSumsOf(
         e, e.operand(op.getIntoMutable()), rstd.size, width,
         [&](Index row, Index j, unsigned lanes) {
           Num v = e.load(x, row * width + j, lanes);
@@ -136,8 +139,9 @@ struct PositionsGradKernel : KernelModel<PositionsGradKernel, PositionsGradOp> {
     ArrayRef<int64_t> shape = op.getDy().getType().getShape();
     int64_t used = shape[shape.size() - 2] * shape.back();
     Buffer dy = e.operand(0), into = e.operand(op.getIntoMutable()), table = e.result(0);
-    emitSums(e, into, dy.size / used, used,
-             [&](Index b, Index j, unsigned lanes) { return e.load(dy, b * used + j, lanes); });
+    emitColumnSumsOf(e, into, dy.size / used, used, [&](Index b, Index j, unsigned lanes) {
+      return e.load(dy, b * used + j, lanes);
+    });
     int64_t rest = table.size - used, width = shape.back();
     auto copy = [&](Index j, unsigned lanes) {
       e.store(table, j + used, into ? e.load(into, j + used, lanes) : e.splat(0.0, lanes));

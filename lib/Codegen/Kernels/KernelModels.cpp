@@ -1,6 +1,7 @@
 //===- KernelModels.cpp - Gives every op of the dialect its kernel --------===//
 
 #include "KernelModels.h"
+#include "TiledKernels.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/DialectRegistry.h"
 
@@ -27,6 +28,7 @@ void llmmem::registerKernelModels(mlir::DialectRegistry &registry) {
     attachRowKernels(context);
     attachShapeKernels(context);
     attachTableKernels(context);
+    attachTiledKernel(context);
     attachUpdateKernels(context);
   });
 }

@@ -12,11 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveCall.h"
+#include "Emitter/VocabularyPart.h"
 #include "KernelModels.h"
-#include "LossHeadSum.h"
 #include "LossRows.h"
+#include "WeightSum.h"
 #include "llmmem/Codegen/Gpu/DeviceLoops.h"
+#include "llmmem/Dialect/LlmAnnotations.h"
 #include "llmmem/Dialect/LlmOps.h"
+#include "llmmem/Targets/LossHeadWorkspace.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -26,34 +29,51 @@ using namespace llmmem::llm;
 // What the parts share
 //===----------------------------------------------------------------------===//
 
-LossHead::LossHead(LossHeadOp op, KernelEmitter &e)
-    : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getColumns()),
-      granule(op.getGranule()), parts(lossHeadWorkspace(op)), x(e.operand(0)),
-      ownTokens(e, op.getVocabulary(), vocabulary),
-      losses(e.workspace(parts.losses, tokens, e.computeType())),
-      logits(e.workspace(parts.logits, chunk() * parts.pitch, x.element)) {}
-
-/// Visits whole pieces in a loop, then the remainder.
-void LossHead::forPieces(int64_t count, int64_t piece, function_ref<void(Rows)> body) {
-  int64_t whole = count / piece;
-  // A single piece begins at the constant 0, not at a multiple of its size: the known alignment of
-  // addresses chooses a library's algorithm and must not depend on the chunk.
-  if (whole == 1)
-    body({e.index(0), piece});
-  if (whole > 1)
-    forEach(e, whole, [&](Index i) { body({i * piece, piece}); });
-  if (whole * piece < count)
-    body({e.index(whole * piece), count - whole * piece});
-}
-
-/// Generated code of a GPU computes an element in one order whatever the rows of a launch, so a
-/// launch has all rows: a granule's gradient of x has too few tiles for all multiprocessors, and
-/// the weight's moves the whole accumulator. A library may choose by size.
-bool LossHead::multipliesChunks() const {
-  return isForDevice() && !isMultipliedByLibrary(e.options(), x.element);
-}
-
 namespace {
+/// Has what all parts of a loss head's kernel share.
+struct LossHead {
+  LossHead(LossHeadOp op, KernelEmitter &e)
+      : op(op), e(e), tokens(op.getNumRows()), width(op.getWidth()), vocabulary(op.getColumns()),
+        granule(op.getGranule()), parts(lossHeadWorkspace(op)), x(e.operand(0)),
+        ownTokens(e, op.getVocabulary(), vocabulary),
+        losses(e.workspace(parts.losses, tokens, e.computeType())),
+        logits(e.workspace(parts.logits, chunk() * parts.pitch, x.element)) {}
+
+  int64_t chunk() { return std::min(op.getChunkRows(), tokens); }
+  bool isOutIn() { return op.getLayout() == WeightLayout::OutIn; }
+  bool isForDevice() const { return e.options().target == KernelTarget::Gpu; }
+  /// Describes the sum of dw, which is not summed where the weight is not trained.
+  WeightSum weightSum();
+
+  LossHeadOp op;
+  KernelEmitter &e;
+  int64_t tokens, width, vocabulary, granule;
+  LossHeadWorkspace parts;
+  Buffer x;
+  VocabularyPart ownTokens;
+  Buffer losses, logits;
+};
+
+WeightSum LossHead::weightSum() {
+  WeightSum sum{.op = op,
+                .x = {x, width, width},
+                .gradient = {logits, vocabulary, parts.pitch, /*isOfChunk=*/true},
+                .isOutIn = isOutIn(),
+                .rows = tokens,
+                .chunk = chunk(),
+                .granule = granule,
+                .into = e.operand(op.getIntoMutable()),
+                .contribution = {parts.contribution.inputs, parts.contribution.gradient,
+                                 parts.contribution.product, parts.contribution.columns}};
+  if (Value result = op.getDw())
+    sum.dw = e.result(cast<OpResult>(result).getResultNumber());
+  bool isInHalves = x.element.isBF16() && !isForLibrary(op);
+  if (op.splitsSum())
+    sum.accumulator =
+        e.workspace(parts.accumulator, sum.dw.size,
+                    isInHalves ? IntegerType::get(op.getContext(), 16) : Type(e.computeType()));
+  return sum;
+}
 
 //===----------------------------------------------------------------------===//
 // Losses and their gradient
@@ -226,7 +246,7 @@ void TokenLosses::emitLoss() {
 class LossHeadEmitter {
 public:
   LossHeadEmitter(LossHeadOp op, KernelEmitter &e)
-      : op(op), e(e), weight(e.operand(1)), head(op, e), sum(head), losses(head) {
+      : op(op), e(e), weight(e.operand(1)), head(op, e), sum(head.weightSum(), e), losses(head) {
     if (Value result = op.getDx())
       dx = e.result(cast<OpResult>(result).getResultNumber());
   }
@@ -250,11 +270,11 @@ private:
 void LossHeadEmitter::emit() {
   losses.begin();
   sum.begin();
-  head.forPieces(head.tokens, head.chunk(), [&](Rows rows) {
+  forPieces(e, head.tokens, head.chunk(), [&](Rows rows) {
     auto forRowsOfChunk = [&](void (LossHeadEmitter::*work)(Index, Rows)) {
-      if (head.multipliesChunks())
+      if (multipliesChunks(e, head.x.element))
         return (this->*work)(rows.begin, {e.index(0), rows.count});
-      head.forPieces(rows.count, head.granule, [&](Rows part) { (this->*work)(rows.begin, part); });
+      forPieces(e, rows.count, head.granule, [&](Rows part) { (this->*work)(rows.begin, part); });
     };
     forRowsOfChunk(&LossHeadEmitter::emitLogits);
     losses.emitRows(rows);

@@ -1,6 +1,6 @@
-//===- LossHeadSum.cpp - The gradient of a loss head's weight, chunk by chunk -===//
+//===- WeightSum.cpp - The gradient of a weight, chunk by chunk -----------===//
 
-#include "LossHeadSum.h"
+#include "WeightSum.h"
 #include "llmmem/Codegen/Emitter/Loops.h"
 #include "llmmem/Dialect/LlmAnnotations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,56 +73,66 @@ void SplitSum::store(Index index, unsigned lanes, Num x) {
 // The sum
 //===----------------------------------------------------------------------===//
 
-WeightGradientSum::WeightGradientSum(LossHead &head)
-    : head(head), op(head.op), e(head.e), into(e.operand(op.getIntoMutable())) {
-  if (Value result = op.getDw())
-    dw = e.result(cast<OpResult>(result).getResultNumber());
-  Type half = IntegerType::get(op.getContext(), 16);
-  if (op.splitsSum())
-    accumulator =
-        e.workspace(head.parts.accumulator, dw.size, isInHalves() ? half : Type(e.computeType()));
+void llmmem::forPieces(KernelEmitter &e, int64_t count, int64_t piece,
+                       function_ref<void(Rows)> body) {
+  int64_t whole = count / piece;
+  // A single piece begins at the constant 0, not at a multiple of its size: the known alignment of
+  // addresses chooses a library's algorithm and must not depend on the chunk.
+  if (whole == 1)
+    body({e.index(0), piece});
+  if (whole > 1)
+    forEach(e, whole, [&](Index i) { body({i * piece, piece}); });
+  if (whole * piece < count)
+    body({e.index(whole * piece), count - whole * piece});
 }
 
-bool WeightGradientSum::isInHalves() { return head.x.element.isBF16() && !isForLibrary(op); }
+/// Generated code of a GPU computes an element in one order whatever the rows of a launch, so a
+/// launch has all rows: a granule's gradient of x has too few tiles for all multiprocessors, and
+/// the weight's moves the whole accumulator. A library may choose by size.
+bool llmmem::multipliesChunks(KernelEmitter &e, Type element) {
+  return e.options().target == KernelTarget::Gpu && !isMultipliedByLibrary(e.options(), element);
+}
 
 /// With wgmma a chunk's contribution to a split sum is generated even for a library, which reads
 /// and writes the accumulator once a granule: on an H200 four granules of GPT-2 took a library 1.47
 /// ms, and the kernel of a whole chunk 0.98; one of Llama-3-8B's sixteen took 1.57 ms, where the
 /// matmul alone has the terms of 0.69.
 bool WeightGradientSum::addsWholeChunks() {
-  return head.multipliesChunks() || (head.isForDevice() && isByWarpgroup(e.options().tensorCores));
+  return multipliesChunks(e, p.x.buffer.element) ||
+         (isForDevice() && isByWarpgroup(e.options().tensorCores));
 }
 
 /// Begins with `into`, or 0.
 void WeightGradientSum::begin() {
-  if (!dw || head.isOneGranule() || sumsInRegisters())
+  if (!p.dw || p.isOneGranule() || sumsInRegisters())
     return;
-  forLanesParallel(e, dw.size, [&](Index i, unsigned lanes) {
-    Num start = into ? e.load(into, i, lanes) : e.splat(0.0, lanes);
-    op.splitsSum() ? SplitSum{e, dw, accumulator}.store(i, lanes, start) : e.store(dw, i, start);
+  forLanesParallel(e, p.dw.size, [&](Index i, unsigned lanes) {
+    Num start = p.into ? e.load(p.into, i, lanes) : e.splat(0.0, lanes);
+    p.isSplit() ? SplitSum{e, p.dw, p.accumulator}.store(i, lanes, start) : e.store(p.dw, i, start);
   });
 }
 
 void WeightGradientSum::add(Rows rows) {
-  if (!dw)
+  if (!p.dw)
     return;
-  auto work = !op.splitsSum()      ? &WeightGradientSum::addToSum
-              : head.isForDevice() ? &WeightGradientSum::addToSplitSumOnDevice
-                                   : &WeightGradientSum::addToSplitSum;
-  if (op.splitsSum() && addsWholeChunks())
+  auto work = !p.isSplit()    ? &WeightGradientSum::addToSum
+              : isForDevice() ? &WeightGradientSum::addToSplitSumOnDevice
+                              : &WeightGradientSum::addToSplitSum;
+  if (p.isSplit() && addsWholeChunks())
     return (this->*work)(rows.begin, {e.index(0), rows.count});
-  head.forPieces(rows.count, head.granule, [&](Rows part) { (this->*work)(rows.begin, part); });
+  forPieces(e, rows.count, p.granule, [&](Rows part) { (this->*work)(rows.begin, part); });
 }
 
 /// Returns what some rows add to dw, accumulated in dw.
 Matmul WeightGradientSum::matmulOfRows(Index first, Rows part) {
-  Matrix inputs{head.x, head.width, false, (first + part.begin) * head.width};
-  Matrix gradient{head.logits, head.parts.pitch, false, part.begin * head.parts.pitch};
-  Matmul matmul{.a = head.isOutIn() ? gradient : inputs,
-                .b = head.isOutIn() ? inputs : gradient,
-                .c = {dw, head.isOutIn() ? head.width : head.vocabulary},
-                .rows = head.isOutIn() ? head.vocabulary : head.width,
-                .columns = head.isOutIn() ? head.width : head.vocabulary,
+  Matrix inputs{p.x.buffer, p.x.pitch, false, p.x.placeOf(first, part.begin)};
+  Matrix gradient{p.gradient.buffer, p.gradient.pitch, false,
+                  p.gradient.placeOf(first, part.begin)};
+  Matmul matmul{.a = p.isOutIn ? gradient : inputs,
+                .b = p.isOutIn ? inputs : gradient,
+                .c = {p.dw, p.isOutIn ? p.x.width : p.gradient.width},
+                .rows = p.isOutIn ? p.gradient.width : p.x.width,
+                .columns = p.isOutIn ? p.x.width : p.gradient.width,
                 .inner = part.count};
   matmul.a.transposed = true;
   return matmul;
@@ -130,60 +140,58 @@ Matmul WeightGradientSum::matmulOfRows(Index first, Rows part) {
 
 void WeightGradientSum::addToSum(Index first, Rows part) {
   Matmul matmul = matmulOfRows(first, part);
-  matmul.kind = PlainSum{.initial = {head.isOneGranule() ? into : dw, matmul.c.pitch}};
-  emitMatmul(op, e, matmul);
+  matmul.kind = PlainSum{.initial = {p.isOneGranule() ? p.into : p.dw, matmul.c.pitch}};
+  emitMatmul(p.op, e, matmul);
 }
 
 Matrix WeightGradientSum::wideInputs(Rows part) {
-  return {e.workspace(head.parts.contribution.inputs, part.count * head.width, e.computeType()),
-          head.width};
+  return {e.workspace(p.contribution.inputs, part.count * p.x.width, e.computeType()), p.x.width};
 }
 
 /// A CPU takes two steps: the matmul of a granule and some columns of the logits, in f32, which is
 /// then added to the accumulator. A library multiplies bf16 to f32; generated code needs operands
 /// converted to f32.
 void WeightGradientSum::addToSplitSum(Index first, Rows part) {
-  if (!isMultipliedByLibrary(e.options(), head.x.element))
-    widen(head.x, (first + part.begin) * head.width, head.width, part.count, head.width,
+  if (!isMultipliedByLibrary(e.options(), p.x.buffer.element))
+    widen(p.x.buffer, p.x.placeOf(first, part.begin), p.x.pitch, part.count, p.x.width,
           wideInputs(part).buffer);
-  head.forPieces(head.vocabulary, head.parts.contribution.columns,
-                 [&](Rows columns) { addMatmulToAccumulator(first, part, columns); });
+  forPieces(e, p.gradient.width, p.contribution.columns,
+            [&](Rows columns) { addMatmulToAccumulator(first, part, columns); });
 }
 
 /// Returns the rows of x and the columns of the logits' gradient whose matmul is a granule's
 /// contribution.
 std::pair<Matrix, Matrix> WeightGradientSum::contributionOperands(Index first, Rows part,
                                                                   Rows columns) {
-  Index inputs = (first + part.begin) * head.width,
-        gradient = part.begin * head.parts.pitch + columns.begin;
-  if (isMultipliedByLibrary(e.options(), head.x.element))
-    return {{head.x, head.width, false, inputs}, {head.logits, head.parts.pitch, false, gradient}};
-  Buffer wide =
-      e.workspace(head.parts.contribution.gradient, part.count * columns.count, e.computeType());
-  widen(head.logits, gradient, head.parts.pitch, part.count, columns.count, wide);
+  Index inputs = p.x.placeOf(first, part.begin),
+        gradient = p.gradient.placeOf(first, part.begin) + columns.begin;
+  if (isMultipliedByLibrary(e.options(), p.x.buffer.element))
+    return {{p.x.buffer, p.x.pitch, false, inputs},
+            {p.gradient.buffer, p.gradient.pitch, false, gradient}};
+  Buffer wide = e.workspace(p.contribution.gradient, part.count * columns.count, e.computeType());
+  widen(p.gradient.buffer, gradient, p.gradient.pitch, part.count, columns.count, wide);
   return {wideInputs(part), {wide, columns.count}};
 }
 
 void WeightGradientSum::addMatmulToAccumulator(Index first, Rows part, Rows columns) {
-  Buffer product =
-      e.workspace(head.parts.contribution.product, columns.count * head.width, e.computeType());
+  Buffer product = e.workspace(p.contribution.product, columns.count * p.x.width, e.computeType());
   auto [a, b] = contributionOperands(first, part, columns);
-  int64_t rows = head.width, pitch = columns.count;
-  if (head.isOutIn()) {
+  int64_t rows = p.x.width, pitch = columns.count;
+  if (p.isOutIn) {
     std::swap(a, b);
     std::swap(rows, pitch);
   }
   a.transposed = true;
   emitMatmul(
-      op, e,
+      p.op, e,
       {.a = a, .b = b, .c = {product, pitch}, .rows = rows, .columns = pitch, .inner = part.count});
   forRows(e, rows, {.width = pitch}, [&](Index row) {
     Index place =
-        head.isOutIn() ? (columns.begin + row) * head.width : row * head.vocabulary + columns.begin;
+        p.isOutIn ? (columns.begin + row) * p.x.width : row * p.gradient.width + columns.begin;
     forLanes(e, pitch, [&](Index j, unsigned lanes) {
-      Num sum = SplitSum{e, dw, accumulator}.load(place + j, lanes) +
+      Num sum = SplitSum{e, p.dw, p.accumulator}.load(place + j, lanes) +
                 e.load(product, row * pitch + j, lanes);
-      SplitSum{e, dw, accumulator}.store(place + j, lanes, sum);
+      SplitSum{e, p.dw, p.accumulator}.store(place + j, lanes, sum);
     });
   });
 }
@@ -194,30 +202,30 @@ void WeightGradientSum::addMatmulToAccumulator(Index first, Rows part, Rows colu
 /// (`addsWholeChunks`).
 void WeightGradientSum::addToSplitSumOnDevice(Index first, Rows part) {
   Matmul matmul = matmulOfRows(first, part);
-  matmul.c.buffer = accumulator;
-  matmul.kind = PlainSum{.initial = {accumulator, matmul.c.pitch}};
+  matmul.c.buffer = p.accumulator;
+  matmul.kind = PlainSum{.initial = {p.accumulator, matmul.c.pitch}};
   if (!addsWholeChunks() && isLibraryMatmul(e, matmul))
     return emitLibraryMatmul(e, matmul);
   matmul.kind = PlainSum();
-  if (sumsInRegisters() && !into) {
-    matmul.c.buffer = dw;
-    return emitMatmuls(op, e, 1, [&](Index) { return matmul; });
+  if (sumsInRegisters() && !p.into) {
+    matmul.c.buffer = p.dw;
+    return emitMatmuls(p.op, e, 1, [&](Index) { return matmul; });
   }
   BufferAccess sums;
   sums.load = [&](OpBuilder &, Index place, unsigned lanes) {
-    return (sumsInRegisters() ? e.load(into, place, lanes)
-                              : SplitSum{e, dw, accumulator}.load(place, lanes))
+    return (sumsInRegisters() ? e.load(p.into, place, lanes)
+                              : SplitSum{e, p.dw, p.accumulator}.load(place, lanes))
         .value;
   };
   sums.store = [&](OpBuilder &builder, Index place, Value sum) {
     auto vector = dyn_cast<VectorType>(sum.getType());
     unsigned lanes = vector ? vector.getNumElements() : 1;
-    sumsInRegisters() ? e.store(dw, place, {&builder, sum})
-                      : SplitSum{e, dw, accumulator}.store(place, lanes, {&builder, sum});
+    sumsInRegisters() ? e.store(p.dw, place, {&builder, sum})
+                      : SplitSum{e, p.dw, p.accumulator}.store(place, lanes, {&builder, sum});
   };
-  matmul.c.buffer = Buffer{Value(), dw.size, e.computeType(), &sums};
+  matmul.c.buffer = Buffer{Value(), p.dw.size, e.computeType(), &sums};
   matmul.kind = ContinuedSum{matmul.c};
-  emitMatmul(op, e, matmul);
+  emitMatmul(p.op, e, matmul);
 }
 
 void WeightGradientSum::widen(Buffer from, Index begin, int64_t pitch, int64_t rows,
@@ -230,9 +238,9 @@ void WeightGradientSum::widen(Buffer from, Index begin, int64_t pitch, int64_t r
 }
 
 void WeightGradientSum::finish() {
-  if (!op.splitsSum() || sumsInRegisters())
+  if (!p.isSplit() || sumsInRegisters())
     return;
-  forLanesParallel(e, dw.size, [&](Index i, unsigned lanes) {
-    e.store(dw, i, SplitSum{e, dw, accumulator}.load(i, lanes));
+  forLanesParallel(e, p.dw.size, [&](Index i, unsigned lanes) {
+    e.store(p.dw, i, SplitSum{e, p.dw, p.accumulator}.load(i, lanes));
   });
 }
