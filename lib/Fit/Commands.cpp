@@ -39,7 +39,7 @@ std::vector<std::string> llmmem::stepCommands(const FitModel &model, const Card 
     os << " --mesh=auto --topology=" << card.name;
   else if (card.hasRates)
     os << " --checkpoint-device=" << card.name;
-  os << meshFlags << hostFlags(model.hostData(), model.device())
+  os << meshFlags << hostFlags(model.form(), model.device()) << formFlags(model.form())
      << llvm::format(" --checkpoint-seconds=%g", model.searchSeconds())
      << " model.mlir -o step.mlir";
   return {import, text};

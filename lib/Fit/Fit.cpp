@@ -71,7 +71,7 @@ static llvm::Error fillCapacity(const FitModel &model, FitAnswer &answer) {
       seq, llvm::divideCeil(seq * facts.chosenExperts * kNumerator, facts.experts * kDenominator));
   importer::ImportOptions options = model.importOptions();
   options.expertCapacity = places;
-  llvm::Expected<FitPoint> point = model.trainedBy(options, model.hostData())
+  llvm::Expected<FitPoint> point = model.trainedBy(options, model.form().onHost)
                                        .under(answer.recommended.batch, seq, answer.card.budget());
   if (!point)
     return point.takeError();

@@ -70,7 +70,7 @@ static llvm::Expected<ClusterPoint> planFirst(const FitModel &model, const Card 
 /// step, so the fullest holds an equal share or more. `alone` becomes the point of that card.
 static llvm::Expected<bool> exceedsAllCards(const FitModel &model, const Card &card, int64_t seq,
                                             FitPoint &alone) {
-  FitModel one = model.trainedBy(model.importOptions(), model.hostData());
+  FitModel one = model.trainedBy(model.importOptions(), model.form().onHost);
   llvm::Expected<FitPoint> point = one.under(1, seq, card.budget());
   if (!point)
     return point.takeError();

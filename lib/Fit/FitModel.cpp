@@ -7,8 +7,10 @@
 #include "llmmem/Dialect/LlmOps.h"
 #include "llmmem/Interfaces/Bytes.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
+#include "llmmem/Layout/ResidentBytes.h"
 #include "llmmem/Planning/Formats/PlanTimeline.h"
 #include "llmmem/Strategies/RankProgram.h"
+#include "llmmem/Support/ByteSize.h"
 #include "llmmem/Targets/Targets.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -18,7 +20,7 @@ using namespace llmmem;
 
 llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef file,
                                         importer::ImportOptions options, DeviceModel device,
-                                        double seconds, HostData onHost) {
+                                        double seconds, StepForm form) {
   llvm::Expected<std::unique_ptr<importer::Model>> model = importer::readModel(text, file, options);
   if (!model)
     return model.takeError();
@@ -33,7 +35,7 @@ llvm::Expected<FitModel> FitModel::read(llvm::StringRef text, llvm::StringRef fi
   result.options = std::move(options);
   result.table = std::move(device);
   result.seconds = seconds;
-  result.onHost = onHost;
+  result.stepForm = form;
   result.numParameters = *count;
   return std::move(result);
 }
@@ -44,7 +46,8 @@ FitModel FitModel::trainedBy(importer::ImportOptions other, HostData data) const
   result.options = std::move(other);
   result.table = table;
   result.seconds = seconds;
-  result.onHost = data;
+  result.stepForm = stepForm;
+  result.stepForm.onHost = data;
   result.numParameters = numParameters;
   return result;
 }
@@ -81,6 +84,24 @@ static void addResident(BlockArgument argument, StepPhases &residents) {
   }
 }
 
+/// Adds to every variant the copies to what is left of the host's memory, as `plan-checkpoints`
+/// does.
+static llvm::Error letValuesLeave(planning::VariantSet &variants, int64_t hostMemory,
+                                  int64_t residentOnHost, const planning::HostLink &link) {
+  const int64_t left = hostMemory - residentOnHost;
+  if (left < 0)
+    return llvm::createStringError("--host-budget: what lies on the host throughout, " +
+                                   formatByteSize(residentOnHost) + ", exceeds the budget of " +
+                                   formatByteSize(hostMemory) + "; give more");
+  for (planning::ProblemVariant &variant : variants.alternatives) {
+    Result<planning::Problem> copied = planning::withHostCopies(variant.problem, left, link);
+    if (!copied)
+      return llvm::createStringError("--host-budget: " + copied.error());
+    variant.problem = std::move(*copied);
+  }
+  return llvm::Error::success();
+}
+
 /// Builds the step as the pipeline of llmmem-opt plans it by default: on one device, or that of
 /// each rank of a mesh.
 llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape,
@@ -94,9 +115,10 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape,
   DiagnosticText diagnostics(&context);
   StepSettings settings;
   settings.usesLibrary = table.libraryWorkspace > 0;
-  if (onHost != HostData::None)
+  if (stepForm.onHost != HostData::None)
     settings.host = linkOfCard(table);
-  settings.onHost.parameters = onHost == HostData::StateAndParameters;
+  settings.onHost.parameters = stepForm.onHost == HostData::StateAndParameters;
+  settings.mlpChunk = stepForm.mlpChunk;
   FailureOr<RankProgram> program = buildRankProgram(**module, rank, settings, table);
   if (failed(program))
     return diagnostics.toError();
@@ -114,6 +136,11 @@ llvm::Expected<FitModel::Step> FitModel::build(importer::ImportOptions shape,
     else
       addResident(argument, step.residents);
   }
+  if (stepForm.hostMemory)
+    if (llvm::Error error =
+            letValuesLeave(step.variants, *stepForm.hostMemory,
+                           StepResidents(program->step).host.allocated, linkOfCard(table)))
+      return std::move(error);
   return step;
 }
 
@@ -152,11 +179,13 @@ llvm::Expected<FitModel::Step> FitModel::stepOf(const Question &question) const 
   return build(options, RankShape());
 }
 
-static planning::PlanOptions planOptions(planning::PolicyKind policy, double seconds) {
+static planning::PlanOptions planOptions(planning::PolicyKind policy, double seconds,
+                                         const StepForm &form) {
   planning::PlanOptions options;
   options.policy.kind = policy;
   options.workSeconds = seconds;
   options.provesCost = false; // No bound is shown.
+  options.movesState = form.hostMemory && form.onHost != HostData::None;
   return options;
 }
 
@@ -170,7 +199,8 @@ FitPoint FitModel::pointOf(const planning::VariantSet &variants,
     point.status = planning::Status::Infeasible;
     return point;
   }
-  const planning::ProblemVariantPlan best = planVariants(variants, planOptions(policy, seconds));
+  const planning::ProblemVariantPlan best =
+      planVariants(variants, planOptions(policy, seconds, stepForm));
   const planning::Plan &plan = best.chosen.plan;
   point.status = plan.status;
   point.withoutBudgetNs = costWithoutBudget(variants).value_or(0);
@@ -276,7 +306,7 @@ llvm::Expected<StepPhases> FitModel::phasesOf(int64_t batch, int64_t seq, int64_
   step->variants.setBudget(budget);
   StepPhases result = step->residents;
   const planning::ProblemVariantPlan best =
-      planVariants(step->variants, planOptions(planning::PolicyKind::Budget, seconds));
+      planVariants(step->variants, planOptions(planning::PolicyKind::Budget, seconds, stepForm));
   if (best.chosen.plan.status != planning::Status::Feasible)
     return result;
   const planning::ProblemVariant &variant = step->variants.alternatives[best.alternative];

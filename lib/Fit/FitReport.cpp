@@ -40,7 +40,7 @@ static std::string trainingText(const FitModel &model) {
     else
       llvm::consumeError(trained.takeError());
   }
-  text += hostFlags(model.hostData(), model.device());
+  text += hostFlags(model.form(), model.device()) + formFlags(model.form());
   return llvm::StringRef(text).ltrim().str();
 }
 

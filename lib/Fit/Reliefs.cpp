@@ -52,7 +52,7 @@ static llvm::Expected<ReliefOutcome> onRanks(const FitModel &model, const FitAns
   one.count = 1;
   return ReliefOutcome{{llvm::formatv("{0} cards, ZeRO 3", ranks).str(),
                         "parameters, gradients and state are shared by the cards",
-                        model.importOptions(), model.hostData(), ranks},
+                        model.importOptions(), model.form().onHost, ranks},
                        *point,
                        stepCommands(model, one, batch, answer.request.seq,
                                     llvm::formatv(" --mesh=dp={0} --zero=3", ranks).str())};

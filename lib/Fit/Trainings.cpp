@@ -66,14 +66,26 @@ std::string llmmem::importFlags(const ImportOptions &options) {
   return text;
 }
 
-std::string llmmem::hostFlags(HostData data, const DeviceModel &device) {
-  if (data == HostData::None)
-    return "";
-  std::string flags = " --optimizer-on=host";
-  if (data == HostData::StateAndParameters)
+std::string llmmem::hostFlags(const StepForm &form, const DeviceModel &device) {
+  std::string flags;
+  if (form.onHost != HostData::None)
+    flags += " --optimizer-on=host";
+  if (form.onHost == HostData::StateAndParameters)
     flags += " --parameters-on=host";
+  if (form.hostMemory)
+    flags += " --host-budget=" + std::to_string(*form.hostMemory);
   // Without a table the tools must be told the link.
-  return flags + (device.linkTo(DeviceLink::To::Host) ? "" : " --link=25GB/s");
+  const bool needsLink = !flags.empty() && !device.linkTo(DeviceLink::To::Host);
+  return flags + (needsLink ? " --link=25GB/s" : "");
+}
+
+std::string llmmem::formFlags(const StepForm &form) {
+  if (!form.mlpChunk)
+    return "";
+  const ChunkRequest &chunk = *form.mlpChunk;
+  return " --mlp-chunk=" + (chunk.kind == ChunkRequest::Kind::Auto    ? "auto"
+                            : chunk.kind == ChunkRequest::Kind::Whole ? "whole"
+                                                                      : std::to_string(chunk.rows));
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +118,7 @@ void Alternatives::add(llvm::StringRef name, std::string changes, ImportOptions 
 
 /// Adds what keeps every parameter trained.
 void Alternatives::addSmallerState() {
-  const HostData data = model.hostData();
+  const HostData data = model.form().onHost;
   ImportOptions transient = base;
   transient.training.gradients = GradientLifetime::Transient;
   if (base.training.gradients == GradientLifetime::Resident)
@@ -139,18 +151,18 @@ void Alternatives::addAdapters() {
   }
   const std::string changes = formatCount(*trained) + " parameters of adapters are trained";
   if (!base.lora)
-    add("LoRA of rank 16", changes + ", all else is frozen", lora, model.hostData());
+    add("LoRA of rank 16", changes + ", all else is frozen", lora, model.form().onHost);
   if (base.weights)
     return;
   lora.weights = importer::HeldFormat{importer::HeldKind::Int4};
   add("QLoRA of rank 16", changes + ", all else is frozen and held in 4 bits", lora,
-      model.hostData());
+      model.form().onHost);
 }
 
 void Alternatives::addHost() {
-  if (model.hostData() == HostData::None)
+  if (model.form().onHost == HostData::None)
     add("state on the host", "moves over the link to the host", base, HostData::State);
-  if (model.hostData() == HostData::StateAndParameters)
+  if (model.form().onHost == HostData::StateAndParameters)
     return;
   ImportOptions transient = base;
   transient.training.gradients = GradientLifetime::Transient;

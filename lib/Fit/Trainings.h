@@ -16,8 +16,10 @@ std::vector<std::string> blockProjections(const importer::Model &model);
 /// and mode are not among them.
 std::string importFlags(const importer::ImportOptions &options);
 
-/// Returns the flags of llmmem-opt that put data on the host, each with a space before it.
-std::string hostFlags(HostData data, const DeviceModel &device);
+/// Returns the flags of llmmem-opt that put data on the host, and those of the step's form, each
+/// with a space before it.
+std::string hostFlags(const StepForm &form, const DeviceModel &device);
+std::string formFlags(const StepForm &form);
 
 /// Lists the other ways to train the model that may need fewer bytes on one card, or on as many as
 /// there are.

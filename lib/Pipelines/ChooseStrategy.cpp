@@ -95,6 +95,8 @@ static StepSettings settingsOf(const CheckpointPipelineOptions &options) {
   settings.request = llvm::cantFail(readCheckpointRequest(planOptions(*plan), asWritten));
   settings.bucketBytes = llvm::cantFail(parseBucketBytes(options.bucketBytes));
   settings.groupsLossHead = options.lossChunk != "apart";
+  if (options.mlpChunk != "apart")
+    settings.mlpChunk = llvm::cantFail(parseChunkRequest(options.mlpChunk.getValue()));
   settings.groupsKernels = options.kernels == KernelGrouping::Grouped;
   settings.usesLibrary = productsOf(options) == MatmulSource::Library;
   return settings;

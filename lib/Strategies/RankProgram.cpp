@@ -2,12 +2,14 @@
 
 #include "llmmem/Strategies/RankProgram.h"
 #include "llmmem/Transforms/Differentiation.h"
+#include "llmmem/Transforms/GroupFeedForward.h"
 #include "llmmem/Transforms/GroupKernels.h"
 #include "llmmem/Transforms/GroupLossHead.h"
 #include "llmmem/Transforms/MicroBatches.h"
 #include "llmmem/Transforms/Parallelize.h"
 #include "llmmem/Transforms/Passes.h"
 #include "llmmem/Transforms/ReserveLibraryWorkspace.h"
+#include "llmmem/Transforms/TiledPasses.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -76,6 +78,8 @@ FailureOr<RankProgram> llmmem::buildRankProgram(ModuleOp model, const RankShape 
       continue;
     if (settings.groupsLossHead)
       groupLossHeads(function, GroupLossHeadOptions().granule);
+    if (settings.mlpChunk)
+      groupFeedForwards(function, *settings.mlpChunk, GroupFeedForwardOptions().granule);
     if (settings.host && failed(moveStateToHost(function, *settings.host, settings.onHost)))
       return failure();
     if (settings.groupsKernels)

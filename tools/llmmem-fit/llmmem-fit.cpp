@@ -69,6 +69,15 @@ private:
           clEnumValN(HostData::StateAndParameters, "all",
                      "parameters, too (--parameters-on=host)")),
       cl::init(HostData::None), cl::cat(category)};
+  Flag<std::string> hostBudget{category, "host-budget", "bytes",
+                               "Bytes of the host's memory: for what --offload puts there, and for "
+                               "values that leave within a "
+                               "step and come back (default: none leaves)"};
+  Flag<std::string> mlpChunk{
+      category, "mlp-chunk", "tokens",
+      "Tokens whose feed-forward a block runs at a time: a number, auto, whole, or apart (default: "
+      "apart, whose wide values may be saved)",
+      cl::init("apart")};
   Flag<bool> phase{category, "phase", "",
                    "Show the bytes over time: parameters loaded, the first step, later steps"};
   Flag<bool> inference{category, "inference", "",
@@ -118,6 +127,7 @@ EXAMPLES
   llmmem-fit examples/configs/gpt2.json --gpu 24GB --seq 1024 --dtype bf16 --json
   llmmem-fit examples/configs/llama-3-8b.json --gpu 4090 --seq 2048 --train lora
   llmmem-fit examples/configs/llama-3-8b.json --gpu 8xh100
+  llmmem-fit examples/configs/llama-3.1-8b.json --gpu h100 --batch 1 --seq 131072 --offload state --host-budget 256GB --mlp-chunk auto
   llmmem-fit examples/configs/llama-3-8b.json --gpu rtx4090 --inference --context 8192 --utilization 0.9
   llmmem-fit examples/configs/gpt2.json --gpu rtx4090 --seq 1024 --as=pytorch-eager,fsdp2
 )" + exitCodeHelp("llmmem-fit");
@@ -216,9 +226,10 @@ EXAMPLES
       return llvm::createStringError(
           "--batch, --seq and --context are numbers from 1 up, --seconds one from 0 up");
     if (inference)
-      if (const cl::Option *flag = firstGiven(
-              way, training.optimizer, training.optimizerState, training.gradients, training.freeze,
-              training.loraRank, training.loraAlpha, training.loraTargets, offload, phase))
+      if (const cl::Option *flag =
+              firstGiven(way, training.optimizer, training.optimizerState, training.gradients,
+                         training.freeze, training.loraRank, training.loraAlpha,
+                         training.loraTargets, offload, hostBudget, mlpChunk, phase))
         return llvm::createStringError("--" + flag->ArgStr +
                                        " is of a step of training; leave it out with --inference");
     if (inference && seq.getNumOccurrences())
@@ -281,6 +292,24 @@ EXAMPLES
   }
   const FitAnswer &answerOf(const ClusterAnswer &answer) { return answer.common; }
 
+  llvm::Expected<StepForm> readForm() {
+    StepForm form{.onHost = offload};
+    if (hostBudget.getNumOccurrences()) {
+      llvm::Expected<int64_t> bytes = parseByteSize(hostBudget);
+      if (!bytes)
+        return llvm::createStringError("--host-budget: " + llvm::toString(bytes.takeError()));
+      form.hostMemory = *bytes;
+    }
+    if (mlpChunk == "apart")
+      return form;
+    llvm::Expected<ChunkRequest> chunk = parseChunkRequest(mlpChunk);
+    if (!chunk)
+      return llvm::createStringError("--mlp-chunk: " + llvm::toString(chunk.takeError()) +
+                                     "; or apart, to leave feed-forwards several ops");
+    form.mlpChunk = *chunk;
+    return form;
+  }
+
   /// Sets how the model is trained.
   void readTraining(importer::ImportOptions &options) {
     constexpr double alphaOfRank = 2;
@@ -318,6 +347,9 @@ EXAMPLES
     if (batch.getNumOccurrences())
       request.batch = batch;
     if (card.count > 1) {
+      if (model.form().hostMemory)
+        return fail(llvm::createStringError("--host-budget is of one card; leave it out with " +
+                                            card.name));
       llvm::Expected<ClusterAnswer> answer = fitCluster(model, card, request);
       return answer ? write(model, *answer) : fail(answer.takeError());
     }
@@ -397,9 +429,12 @@ EXAMPLES
     } else {
       readTraining(options);
     }
+    llvm::Expected<StepForm> form = readForm();
+    if (!form)
+      return fail(form.takeError());
     llvm::Expected<FitModel> model =
         FitModel::read((*text)->getBuffer(), input == "-" ? "<stdin>" : input.c_str(), options,
-                       card->device, seconds, offload);
+                       card->device, seconds, *form);
     if (!model)
       return fail(model.takeError());
     std::vector<std::string> notes = model->facts().notes;

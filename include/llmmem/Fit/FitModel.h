@@ -3,6 +3,7 @@
 #ifndef LLMMEM_FIT_FITMODEL_H
 #define LLMMEM_FIT_FITMODEL_H
 
+#include "llmmem/Analysis/ChunkTilings.h"
 #include "llmmem/Device/DeviceModel.h"
 #include "llmmem/Import/Import.h"
 #include "llmmem/Planning/Offload/OffloadProblem.h"
@@ -16,6 +17,16 @@ struct RankShape;
 
 /// Says what lies in the host's memory between steps (Transforms/StateOnHost.h).
 enum class HostData { None, State, StateAndParameters };
+
+/// Says which of the options of llmmem-opt that give other plans are taken.
+struct StepForm {
+  HostData onHost = HostData::None;
+  /// Runs feed-forwards over chunks of tokens (--mlp-chunk); none leaves them several ops.
+  std::optional<ChunkRequest> mlpChunk;
+  /// Counts the bytes of the host's memory (--host-budget), which holds what lies there and the
+  /// values that leave within the step; without it none leaves.
+  std::optional<int64_t> hostMemory;
+};
 
 /// Describes a plan of the step at one shape.
 struct FitPoint {
@@ -64,7 +75,7 @@ public:
   /// shape. `seconds` bounds each search, as in PlanOptions.
   static llvm::Expected<FitModel> read(llvm::StringRef text, llvm::StringRef file,
                                        importer::ImportOptions options, DeviceModel device,
-                                       double seconds, HostData onHost = HostData::None);
+                                       double seconds, StepForm form = {});
   /// Returns the same model, trained in another way. `options` say everything except the shape.
   FitModel trainedBy(importer::ImportOptions options, HostData onHost) const;
 
@@ -102,7 +113,7 @@ public:
   const importer::ModelFacts &facts() const { return model->facts; }
   const importer::ImportOptions &importOptions() const { return options; }
   const DeviceModel &device() const { return table; }
-  HostData hostData() const { return onHost; }
+  const StepForm &form() const { return stepForm; }
   double searchSeconds() const { return seconds; }
 
 private:
@@ -131,7 +142,7 @@ private:
   importer::ImportOptions options;
   DeviceModel table;
   double seconds = 10;
-  HostData onHost = HostData::None;
+  StepForm stepForm;
   int64_t numParameters = 0;
   std::map<Shape, Step> known;
   std::map<Question, FitPoint> answers;

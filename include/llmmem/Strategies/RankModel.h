@@ -47,6 +47,7 @@ struct RankShape {
 struct StepSettings {
   CheckpointRequest request;
   bool groupsLossHead = true;
+  std::optional<ChunkRequest> mlpChunk; // Groups feed-forwards to run in such chunks.
   bool groupsKernels = true;
   bool usesLibrary = false;
   std::vector<LayoutGroup> groups; // Lists the groups that a shape may leave unsharded.

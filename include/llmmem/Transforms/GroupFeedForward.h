@@ -1,7 +1,7 @@
 //===- GroupFeedForward.h - Feed-forwards that run in chunks of tokens -----===//
 //
-// What widens each token of a block, and its gradients, become one `llm.tiled` each, which holds the
-// wide values of a chunk of tokens instead of all.
+// What widens each token of a block, and its gradients, become one `llm.tiled` each, which holds
+// the wide values of a chunk of tokens instead of all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ namespace llmmem {
 /// products of rows, and stays as it is.
 ///
 /// Sums are made in accumulation tiles of `granule` tokens. The new ops work on as many tokens at a
-/// time as `chunk` says, rounded up to accumulation tiles; with Auto on all, until a plan says else.
-/// Returns the number of feed-forwards that were grouped.
+/// time as `chunk` says, rounded up to accumulation tiles; with Auto on all, until a plan says
+/// else. Returns the number of feed-forwards that were grouped.
 int64_t groupFeedForwards(mlir::func::FuncOp step, const ChunkRequest &chunk, int64_t granule);
 
 } // namespace llmmem
