@@ -1,13 +1,11 @@
-//===- CountedHybrids.cpp - Decoders with layers that carry a state -------===//
+//===- CountedHybrids.cpp - Decoders with layers of Mamba -----------------===//
 //
-// The parameters of models with Mamba (Gu and Dao 2023) or Mamba-2 (Dao and Gu 2024) are counted
-// alone: Mamba has no op here yet.
+// Mamba (Gu and Dao 2023) has a state for each channel and no op here yet, so that the parameters
+// of these models are counted alone.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Counted.h"
-#include "LayerKinds.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llmmem::importer;
@@ -59,9 +57,6 @@ static void addGatedMlp(ShapeList &shapes, const std::string &module, int64_t in
   shapes.linear(module + ".up_proj", inner, width);
   shapes.linear(module + ".down_proj", width, inner);
 }
-
-/// The kinds of layers of all of these models that are no mixture and no MLP.
-static constexpr StringRef kCarriesState = "linear_attention", kAttends = "full_attention";
 
 //===----------------------------------------------------------------------===//
 // Mamba
