@@ -7,7 +7,7 @@
 // This file chooses program points and chains of ops, which decide how much that is.
 //
 // Example: 12 equal blocks, and bytes for one block's input in addition to what each backward
-// holds: 42 blocks run again, where one cut proves 12.
+// holds: 32 blocks run again, where one cut proves 12.
 //
 //===----------------------------------------------------------------------===//
 
