@@ -26,14 +26,14 @@ if(LLMMEM_ENABLE_MLIR)
     list(REMOVE_ITEM paged llmmem-commbench llmmem-replay)
   endif()
   set(needed ${paged})
-  list(REMOVE_ITEM needed ${links})
+  list(REMOVE_ITEM needed ${links} llmmem-study)
   set(pages ${paged})
   list(TRANSFORM pages PREPEND ${PROJECT_BINARY_DIR}/man/man1/)
   list(TRANSFORM pages APPEND .1)
   add_custom_command(OUTPUT ${pages}
     COMMAND ${Python3_EXECUTABLE} -I ${PROJECT_SOURCE_DIR}/utils/manual.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
       ${PROJECT_BINARY_DIR}/man/man1 ${paged}
-    DEPENDS ${PROJECT_SOURCE_DIR}/utils/manual.py ${needed} VERBATIM)
+    DEPENDS ${PROJECT_SOURCE_DIR}/utils/manual.py ${needed} LLMMEMPackageC VERBATIM)
   if(SKBUILD)
     add_custom_target(llmmem-manual DEPENDS ${pages})
     install(FILES ${pages} DESTINATION ${SKBUILD_DATA_DIR}/share/man/man1 COMPONENT Python EXCLUDE_FROM_ALL)
