@@ -1,6 +1,5 @@
 //===- LlmDialect.cpp - Registration of ops and attributes -----------------===//
 
-#include "LlmSharding.h"
 #include "llmmem/Dialect/ConvolutionOps.h"
 #include "llmmem/Dialect/ElementTypes.h"
 #include "llmmem/Dialect/RecurrentOps.h"
@@ -45,7 +44,6 @@ void llm::LlmDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "llmmem/Dialect/LlmAttributes.cpp.inc"
       >();
-  attachShardings(getContext());
 }
 
 #include "llmmem/Dialect/LlmDialect.cpp.inc"

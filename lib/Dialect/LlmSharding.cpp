@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LlmSharding.h"
 #include "llmmem/Dialect/LlmOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -169,28 +168,6 @@ Rule PartOp::getShardingRule() {
 Rule ReduceScatterOp::getShardingRule() {
   std::string all = allBut(getX(), getDimension());
   return all + "-> " + all;
-}
-
-namespace {
-/// What is exchanged must be unsharded in both dimensions.
-struct AllToAllSharding : ShardingOpInterface::ExternalModel<AllToAllSharding, AllToAllOp> {
-  std::string getShardingRule(Operation *op) const {
-    auto exchange = cast<AllToAllOp>(op);
-    std::string x, y;
-    const int64_t split = exchange.getSplit(), concat = exchange.getConcat();
-    for (int64_t dimension = 0; dimension < exchange.getX().getType().getRank(); ++dimension) {
-      const bool isExchanged = dimension == split || dimension == concat;
-      const std::string number = std::to_string(dimension) + " ";
-      x += (isExchanged ? "X" : "d") + number;
-      y += (isExchanged ? "Y" : "d") + number;
-    }
-    return x + "-> " + y;
-  }
-};
-} // namespace
-
-void llm::attachShardings(MLIRContext *context) {
-  AllToAllOp::attachInterface<AllToAllSharding>(*context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -105,9 +105,9 @@ static std::optional<int64_t> sizeOfAxis(const CheckpointPipelineOptions &option
 
 /// Returns whether ranks have copies of parameters, whose gradients they sum.
 static bool hasCopies(const CheckpointPipelineOptions &options) {
-  return llvm::any_of(std::initializer_list<StringRef>{kDataParallelAxis, kExpertParallelAxis,
-                                                       kContextParallelAxis},
-                      [&](StringRef axis) { return sizeOfAxis(options, axis).has_value(); });
+  return llvm::any_of(std::initializer_list<llvm::StringRef>{kDataParallelAxis, kExpertParallelAxis,
+                                                             kContextParallelAxis},
+                      [&](llvm::StringRef axis) { return sizeOfAxis(options, axis).has_value(); });
 }
 
 static std::optional<int64_t> stagesOf(const CheckpointPipelineOptions &options) {
