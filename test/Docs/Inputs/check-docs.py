@@ -174,9 +174,9 @@ RATE = re.compile(r"(?<![\w./'])(?:s|ms|seconds|wall|tokens/s|GFLOP/s|s/step|s/p
 
 
 def shows_times(line, before, code):
-    """Returns whether a table's heading or a line of a code block names measured seconds or rates."""
+    """Returns whether a table's heading or a line of a code block names measured seconds or rates. An option's name does not."""
     if code:
-        return re.search(r"\bseconds\b(?! of )", line) is not None
+        return re.search(r"(?<!-)\bseconds\b(?! of )", line) is not None
     return line.startswith("|") and not before.startswith("|") and any(
         RATE.search(cell) and "predicted" not in cell and "modelled" not in cell for cell in line.split("|"))
 
