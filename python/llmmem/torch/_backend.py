@@ -41,7 +41,8 @@ class Backend:
                 raise ValueError('host_budget: Inductor would reorder and fuse around copies to the host, whose bytes are not in its account; '
                                  'give compiler="eager", or leave host_budget out')
             if not _private.is_known_to_inductor():
-                raise ValueError(f"compiler: is 'inductor', which needs PyTorch 2.9 or later, and this is {torch.__version__}; expected 'eager'")
+                raise ValueError(f"compiler: is 'inductor', which needs PyTorch 2.13 or later, because earlier ones hold more than their account has, "
+                                 f"and this is {torch.__version__}; expected 'eager'")
             from ._inductor import compile_with_inductor
             self.compile_graph = functools.partial(compile_with_inductor, partition)
         else:

@@ -70,7 +70,7 @@ class ResultsTest(unittest.TestCase):
     def test_a_dictionary(self) -> None:
         self.check(Named)
 
-    @unittest.skipUnless(_private.is_known_to_inductor(), "Inductor takes a partitioner from PyTorch 2.9 on")
+    @unittest.skipUnless(_private.is_known_to_inductor(), "Inductor keeps its account from PyTorch 2.13 on")
     def test_a_pair_under_inductor(self) -> None:
         self.check(Pair, "inductor", 1)
 
