@@ -183,6 +183,11 @@ static std::string nameOf(ArrayRef<StringAttr> axes) {
   return llvm::join(llvm::map_range(axes, [](StringAttr axis) { return axis.getValue(); }), " x ");
 }
 
+/// Returns whether the mesh of `op` has `axis` before `other`.
+static bool isBefore(Operation *op, StringAttr axis, StringAttr other) {
+  return *meshOf(op).findAxis(axis) < *meshOf(op).findAxis(other);
+}
+
 /// Random numbers belong to elements of the unsharded value, whose dimensions are split as these.
 template <typename RandomOp>
 static LogicalResult keyByGlobalElement(RandomOp op, OpBuilder &builder,
@@ -196,9 +201,8 @@ static LogicalResult keyByGlobalElement(RandomOp op, OpBuilder &builder,
       return op.emitOpError()
              << "drops elements of a dimension that is split in pieces; import the "
                 "model without dropout";
-    if (!llvm::is_sorted(split.axes, [&](StringAttr a, StringAttr b) {
-          return *meshOf(op).findAxis(a) < *meshOf(op).findAxis(b);
-        }))
+    if (!llvm::is_sorted(split.axes,
+                         [&](StringAttr a, StringAttr b) { return isBefore(op, a, b); }))
       return op.emitOpError() << "drops elements of a dimension that is split over "
                               << nameOf(split.axes) << ", which the mesh " << meshOf(op)
                               << " has in another order; write them in this order, or import the "
@@ -291,6 +295,7 @@ static void countTargetsOfAll(LossOp op, OpBuilder &builder, const Sharding &tar
   SmallVector<StringAttr, 1> axes = targets.axes();
   if (axes.empty())
     return;
+  llvm::sort(axes, [&](StringAttr a, StringAttr b) { return isBefore(op, a, b); });
   auto type = RankedTensorType::get({}, builder.getI32Type());
   Value count = op.getCount();
   if (!count)

@@ -1,6 +1,8 @@
 // Over cp each rank has its positions of every sequence. Before the rotation, an exchange gives all positions of the rank's
 // heads, and another one after attention gives the positions back. Weights are copies.
 // RUN: llmmem-opt --parallelize=mesh=dp=2,cp=2 %s | FileCheck %s
+// Sums over both name them in the order of the mesh.
+// RUN: llmmem-opt --parallelize=mesh=cp=2,dp=2 %s | FileCheck %s --check-prefix=ORDER
 
 // CHECK-LABEL: func.func @loss
 // CHECK-SAME: %[[IDS:[a-z0-9]+]]: tensor<2x4xi32> {llm.name = "ids", llm.role = "input", llm.shard = ["dp"],
@@ -23,7 +25,9 @@ func.func @loss(%ids: tensor<4x8xi32> {llm.role = "input", llm.name = "ids"},
   %y = llm.linear %out, %w layout(in_out) : (tensor<4x8x16xf32>, tensor<16x16xf32>) -> tensor<4x8x16xf32>
   %logits = llm.linear %y, %table layout(out_in) : (tensor<4x8x16xf32>, tensor<11x16xf32>) -> tensor<4x8x11xf32>
   // CHECK: llm.all_reduce {{.*}} over ["dp", "cp"] {{.*}}: tensor<i32>
+  // ORDER: llm.all_reduce {{.*}} over ["cp", "dp"] {{.*}}: tensor<i32>
   // CHECK: llm.all_reduce {{.*}} over ["dp", "cp"] {{.*}}: tensor<f32>
+  // ORDER: llm.all_reduce {{.*}} over ["cp", "dp"] {{.*}}: tensor<f32>
   %loss, %sum = llm.cross_entropy %logits, %targets : (tensor<4x8x11xf32>, tensor<4x8xi32>) -> (tensor<f32>, tensor<4x8xf32>)
   return %loss : tensor<f32>
 }
