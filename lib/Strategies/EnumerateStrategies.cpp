@@ -78,10 +78,11 @@ private:
 
 void Enumerator::addMesh(const Strategy &mesh) {
   const int64_t pp = mesh.pp, ep = mesh.ep, cp = mesh.cp, parts = mesh.batchRanks();
-  // Where dp could have the ranks of cp, too, sequences stay whole. Experts need whole sequences.
-  if (cp > 1 && (model.seq == 1 || model.experts > 0 || model.batch % parts != 0 ||
-                 model.batch % (parts * cp) == 0))
+  // Where dp could have the ranks of cp, too, sequences stay whole.
+  if (cp > 1 && (model.seq == 1 || model.batch % parts != 0 || model.batch % (parts * cp) == 0))
     return;
+  if (cp > 1 && model.experts > 0)
+    return count("experts count their places along whole sequences, which cp splits");
   if (model.batch % parts != 0)
     return count("a batch of " + llvm::Twine(model.batch) + " does not divide over " +
                  (ep > 1 ? "dp x ep=" : "dp=") + llvm::Twine(parts));

@@ -438,16 +438,20 @@ static LogicalResult checkExpertAxis(func::FuncOp loss, llm::MeshAttr mesh,
     return emitError(loss.getLoc())
            << "has a server, which would update experts that it does not have over ep; leave out "
               "ep, or let every rank update (data-parallel=all-reduce)";
-  if (strategy.sequenceParallel && countExperts(loss) > 0)
+  if (const bool overContext = mesh.findAxis(kContextParallelAxis).has_value();
+      (overContext || strategy.sequenceParallel) && countExperts(loss) > 0)
     return emitError(loss.getLoc())
-           << "is to be split along the sequence, and its experts count their places along whole "
-              "sequences; leave out sequence-parallel: tp splits the widths of experts, and ep "
-              "their number";
+           << "is to be split along the sequence" << (overContext ? " over cp" : "")
+           << ", and its experts count their places along whole sequences; leave out "
+           << (overContext ? "cp: dp and ep split the batch"
+                           : "sequence-parallel: tp splits the widths of experts, and ep their "
+                             "number");
   return success();
 }
 
-static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
-                           const ParallelStrategy &strategy) {
+/// Checks the strategy, and that the mesh has the axes that it splits over.
+static LogicalResult checkStrategy(func::FuncOp loss, llm::MeshAttr mesh,
+                                   const ParallelStrategy &strategy) {
   if (strategy.zeroStage < 0 || strategy.zeroStage > 3)
     return emitError(loss.getLoc())
            << "is to be split by ZeRO stage " << strategy.zeroStage << ", expected 0 to 3";
@@ -460,8 +464,6 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
            << "has a server, which needs dp and goes neither with a ZeRO stage nor with pp; the "
               "mesh is "
            << mesh << ", the stage " << strategy.zeroStage;
-  if (failed(checkExpertAxis(loss, mesh, strategy)))
-    return failure();
   if (strategy.zeroStage > 0 &&
       llvm::none_of(std::initializer_list<StringRef>{kDataParallelAxis, kExpertParallelAxis,
                                                      kContextParallelAxis},
@@ -469,8 +471,11 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
     return emitError(loss.getLoc()) << "is to be split by ZeRO stage " << strategy.zeroStage
                                     << " over dp, which " << mesh << " does not have; add dp, or "
                                     << "take zero=0";
-  if (failed(checkSequence(loss, mesh, strategy)))
-    return failure();
+  return success();
+}
+
+/// Checks that the function is one that can be split.
+static LogicalResult checkFunction(func::FuncOp loss) {
   if (loss->hasAttr(LlmDialect::kMesh))
     return emitError(loss.getLoc())
            << "is the function of one rank of " << loss->getAttr(LlmDialect::kMesh) << " already";
@@ -480,6 +485,13 @@ static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
     if (auto tensor = dyn_cast<RankedTensorType>(type); !tensor || !tensor.hasStaticShape())
       return emitError(loss.getLoc()) << "takes " << type << ", expected tensors of static shape";
   return success();
+}
+
+static LogicalResult check(func::FuncOp loss, llm::MeshAttr mesh,
+                           const ParallelStrategy &strategy) {
+  return success(succeeded(checkStrategy(loss, mesh, strategy)) && succeeded(checkFunction(loss)) &&
+                 succeeded(checkExpertAxis(loss, mesh, strategy)) &&
+                 succeeded(checkSequence(loss, mesh, strategy)));
 }
 
 static bool isWeightInFewerBits(Value value) {

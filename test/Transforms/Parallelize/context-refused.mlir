@@ -6,6 +6,8 @@
 // RUN: not llmmem-opt "--parallelize=mesh=tp=2,cp=2 sequence-parallel" %t/heads.mlir 2>&1 | FileCheck %t/heads.mlir --check-prefix=ORDER
 // RUN: not llmmem-opt --parallelize=mesh=cp=2,tp=2 %t/dropped.mlir 2>&1 | FileCheck %t/dropped.mlir
 // RUN: not llmmem-opt "--parallelize=mesh=dp=2,cp=2 zero=1" %t/parts.mlir 2>&1 | FileCheck %t/parts.mlir
+// RUN: not llmmem-opt --parallelize=mesh=cp=2 %t/experts.mlir 2>&1 | FileCheck %t/experts.mlir
+// RUN: not llmmem-opt --parallelize=mesh=ep=2,cp=2 %t/experts.mlir 2>&1 | FileCheck %t/experts.mlir
 
 //--- sequence.mlir
 // CHECK: sequence.mlir:2:17: error: input 'ids' has a sequence of 8, which does not divide over cp = 3; import the model with a --seq that is a multiple of 3
@@ -45,4 +47,11 @@ func.func @loss(%ids: tensor<4x8xi32> {llm.role = "input"}, %seed: tensor<2xi32>
 // CHECK: parts.mlir:2:17: error: parameter 'w' of type 'tensor<6xf32>' has 6 elements, which do not divide over dp x cp = 4; take a dp x cp that divides them, or zero=0
 func.func @loss(%w: tensor<6xf32> {llm.role = "param", llm.name = "w"}) -> tensor<6xf32> {
   return %w : tensor<6xf32>
+}
+
+//--- experts.mlir
+// CHECK: experts.mlir:[[#@LINE+1]]:1: error: is to be split along the sequence over cp, and its experts count their places along whole sequences; leave out cp: dp and ep split the batch
+func.func @loss(%x: tensor<4x4x3x8xf32> {llm.role = "input"}, %w: tensor<4x8x8xf32> {llm.role = "param"}) -> tensor<4x4x3x8xf32> {
+  %y = llm.grouped_linear %x, %w layout(out_in) : (tensor<4x4x3x8xf32>, tensor<4x8x8xf32>) -> tensor<4x4x3x8xf32>
+  return %y : tensor<4x4x3x8xf32>
 }

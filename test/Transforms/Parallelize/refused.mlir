@@ -13,6 +13,7 @@
 // RUN: not llmmem-opt --parallelize=mesh=xp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=AXIS
 // RUN: not llmmem-opt --parallelize=mesh=dp=0 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=ZERO
 // RUN: not llmmem-opt --parallelize=mesh=dp=2,dp=2 %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=DOUBLE
+// RUN: not llmmem-opt "--parallelize=mesh=tp=2 sequence-parallel" %t/external.mlir 2>&1 | FileCheck %t/external.mlir
 // RUN: not llmmem-opt --parallelize %t/step.mlir 2>&1 | FileCheck %t/step.mlir --check-prefix=NONE
 
 //--- batch.mlir
@@ -74,3 +75,7 @@ func.func @loss(%x: tensor<4xf32> {llm.role = "input"}) -> tensor<4xf32> {
 func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+//--- external.mlir
+// CHECK: external.mlir:2:1: error: is not straight-line; ranks share a program of one block
+func.func private @loss(%x: tensor<4x8xi32> {llm.role = "input"}) -> tensor<f32>
