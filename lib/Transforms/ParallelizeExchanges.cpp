@@ -9,7 +9,6 @@
 #include "llmmem/Analysis/OpFacts.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace llmmem;
@@ -49,9 +48,9 @@ std::optional<unsigned> Parallelizer::dimensionToScatter(OpResult result,
   }
   int64_t rank = cast<RankedTensorType>(result.getType()).getRank(), positions = rank - 2;
   if (!strategy.sequenceParallel || axes != ArrayRef(tensorAxis) || rank < 3 ||
-      !llvm::all_of(
+      llvm::any_of(
           state.sharding.dimensions[positions].axes,
-          [&](StringAttr axis) { return axis == contextAxis; }))
+          [&](StringAttr axis) { return axis != contextAxis; }))
     return std::nullopt;
   return positions;
 }
