@@ -28,9 +28,9 @@ using llm::LlmDialect;
 /// Splits an input along its second dimension, which is its sequence.
 LogicalResult Parallelizer::splitSequence(BlockArgument argument, ValueSharding &state) {
   auto type = cast<RankedTensorType>(argument.getType());
-  if (!contextAxis || type.getRank() < 2)
+  if (!meshAxes.context || type.getRank() < 2)
     return success();
-  const int64_t ranks = shardings.ranksOf({contextAxis}), seq = type.getDimSize(1);
+  const int64_t ranks = shardings.ranksOf({meshAxes.context}), seq = type.getDimSize(1);
   if (type.getRank() > 2)
     return emitError(argument.getLoc())
            << "input '" << getName(argument) << "' of type " << type
@@ -40,7 +40,7 @@ LogicalResult Parallelizer::splitSequence(BlockArgument argument, ValueSharding 
            << "input '" << getName(argument) << "' has a sequence of " << seq
            << ", which does not divide over cp = " << ranks
            << "; import the model with a --seq that is a multiple of " << ranks;
-  state.sharding.dimensions[1].axes.push_back(contextAxis);
+  state.sharding.dimensions[1].axes.push_back(meshAxes.context);
   annotate(argument, LlmDialect::kSharding, shardings.attributeOf(state.sharding));
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
   return success();
@@ -49,21 +49,21 @@ LogicalResult Parallelizer::splitSequence(BlockArgument argument, ValueSharding 
 /// Splits an input along its first dimension, which is its batch, and its sequence.
 LogicalResult Parallelizer::splitInput(BlockArgument argument) {
   auto type = cast<RankedTensorType>(argument.getType());
-  if (type.getRank() == 0 || copyAxes.empty())
+  if (type.getRank() == 0 || meshAxes.copies.empty())
     return success();
   ValueSharding state = shardings.of(argument);
   if (failed(splitSequence(argument, state)))
     return failure();
-  if (dataAxes.empty())
+  if (meshAxes.batch.empty())
     return shardings.set(argument, state);
-  int64_t ranks = shardings.ranksOf(dataAxes);
+  int64_t ranks = shardings.ranksOf(meshAxes.batch);
   if (type.getDimSize(0) % ranks != 0)
     return emitError(argument.getLoc())
            << "input '" << getName(argument) << "' has a batch of " << type.getDimSize(0)
-           << ", which does not divide over " << spellAxes(dataAxes, ranks)
+           << ", which does not divide over " << spellAxes(meshAxes.batch, ranks)
            << "; import the model with a --batch that is a multiple of " << ranks;
-  state.sharding.dimensions[0].axes = dataAxes;
-  annotate(argument, LlmDialect::kShard, shardings.arrayOf(dataAxes));
+  state.sharding.dimensions[0].axes = meshAxes.batch;
+  annotate(argument, LlmDialect::kShard, shardings.arrayOf(meshAxes.batch));
   annotate(argument, LlmDialect::kWhole, TypeAttr::get(type));
   return shardings.set(argument, state);
 }
@@ -77,9 +77,9 @@ LogicalResult Parallelizer::startArgument(BlockArgument argument) {
     // Numbers in fewer bits have no gradient.
     const bool isPacked = llm::isPacked(getElementTypeOrSelf(argument.getType()));
     if (!isPacked)
-      addTo(state.own, copyAxes);
-    if (tensorAxis && !isPacked)
-      state.shared.push_back(tensorAxis);
+      addTo(state.own, meshAxes.copies);
+    if (meshAxes.tensor && !isPacked)
+      state.shared.push_back(meshAxes.tensor);
   }
   auto given =
       loss.getArgAttrOfType<llm::ShardingAttr>(argument.getArgNumber(), LlmDialect::kSharding);
@@ -196,7 +196,7 @@ static bool hasWholeRows(RankedTensorType part, RankedTensorType gathered, Ranke
 /// such an axis, or that has one gradient for all of its ranks, those that remain.
 Axes Parallelizer::copyAxesOf(BlockArgument parameter) const {
   const ValueSharding state = shardings.of(parameter);
-  Axes axes = copyAxes;
+  Axes axes = meshAxes.copies;
   llvm::erase_if(axes, [&](StringAttr axis) {
     return state.isSplitOver(axis) || llvm::is_contained(state.shared, axis);
   });
@@ -321,9 +321,9 @@ FailureOr<Operation *> Parallelizer::visit(Operation *op) {
       llvm::all_of(op->getResults(), [&](Value result) { return shardings.isKnown(result); }))
     return op->getNextNode();
   if (failed(reader.readPositions(op)) ||
-      (expertAxis && shardings.ranksOf({expertAxis}) > 1 &&
-       failed(choice.splitExperts(op, expertAxis))) ||
-      (tensorAxis && shardings.ranksOf({tensorAxis}) > 1 && failed(choice.decide(op))))
+      (meshAxes.experts && shardings.ranksOf({meshAxes.experts}) > 1 &&
+       failed(choice.splitExperts(op, meshAxes.experts))) ||
+      (meshAxes.tensor && shardings.ranksOf({meshAxes.tensor}) > 1 && failed(choice.decide(op))))
     return failure();
   SmallVector<Sharding> operands;
   for (const ValueSharding &operand : shardings.ofOperands(op))
@@ -366,13 +366,14 @@ LogicalResult Parallelizer::checkLoss() {
 
 /// Checks that ep, where it has several ranks, splits experts.
 LogicalResult Parallelizer::checkExperts() {
-  if (!expertAxis || shardings.ranksOf({expertAxis}) == 1 ||
+  if (!meshAxes.experts || shardings.ranksOf({meshAxes.experts}) == 1 ||
       llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
         return getRole(argument) == llm::Role::Param &&
-               shardings.of(argument).isSplitOver(expertAxis);
+               shardings.of(argument).isSplitOver(meshAxes.experts);
       }))
     return success();
-  return emitError(loss.getLoc()) << "has no experts that ep = " << shardings.ranksOf({expertAxis})
+  return emitError(loss.getLoc()) << "has no experts that ep = "
+                                  << shardings.ranksOf({meshAxes.experts})
                                   << " would split; give these ranks to dp";
 }
 

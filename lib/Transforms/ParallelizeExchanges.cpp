@@ -47,10 +47,10 @@ std::optional<unsigned> Parallelizer::dimensionToScatter(OpResult result,
     return std::nullopt;
   }
   int64_t rank = cast<RankedTensorType>(result.getType()).getRank(), positions = rank - 2;
-  if (!strategy.sequenceParallel || axes != ArrayRef(tensorAxis) || rank < 3 ||
+  if (!strategy.sequenceParallel || axes != ArrayRef(meshAxes.tensor) || rank < 3 ||
       llvm::any_of(
           state.sharding.dimensions[positions].axes,
-          [&](StringAttr axis) { return axis != contextAxis; }))
+          [&](StringAttr axis) { return axis != meshAxes.context; }))
     return std::nullopt;
   return positions;
 }

@@ -10,37 +10,41 @@ namespace llmmem {
 
 void removeFrom(Axes &axes, llvm::ArrayRef<mlir::StringAttr> others);
 
+/// Holds the axes of a mesh by what they split. Those that it does not have are null.
+struct AxesByUse {
+  explicit AxesByUse(llm::MeshAttr mesh)
+      : tensor(find(mesh, kTensorParallelAxis)), experts(find(mesh, kExpertParallelAxis)),
+        context(find(mesh, kContextParallelAxis)) {
+    for (mlir::StringAttr axis : {find(mesh, kDataParallelAxis), experts})
+      if (axis)
+        batch.push_back(axis);
+    copies = batch;
+    if (context)
+      copies.push_back(context);
+  }
+
+  mlir::StringAttr tensor, experts, context;
+  Axes batch;  // Outermost first.
+  Axes copies; // Their ranks have copies of parameters, and sum their gradients.
+
+private:
+  static mlir::StringAttr find(llm::MeshAttr mesh, llvm::StringRef name) {
+    auto axis = mlir::StringAttr::get(mesh.getContext(), name);
+    return mesh.findAxis(name) ? axis : mlir::StringAttr();
+  }
+};
+
 /// Splits arguments and everything that follows from them.
 class Parallelizer {
 public:
   Parallelizer(mlir::func::FuncOp loss, const ParallelStrategy &strategy)
       : loss(loss), body(loss.getBody().front()), strategy(strategy), shardings(loss),
-        dataAxes(findDataAxes()), tensorAxis(findAxis(kTensorParallelAxis)),
-        expertAxis(findAxis(kExpertParallelAxis)), contextAxis(findAxis(kContextParallelAxis)),
-        choice(shardings, tensorAxis, strategy.inference),
-        reader(shardings, ofParameters, contextAxis, strategy.inference) {
-    copyAxes = dataAxes;
-    if (contextAxis)
-      copyAxes.push_back(contextAxis);
-  }
+        meshAxes(shardings.getMesh()), choice(shardings, meshAxes.tensor, strategy.inference),
+        reader(shardings, ofParameters, meshAxes.context, strategy.inference) {}
 
   llvm::LogicalResult run();
 
 private:
-  mlir::StringAttr findAxis(llvm::StringRef name) {
-    auto axis = mlir::StringAttr::get(loss.getContext(), name);
-    return shardings.getMesh().findAxis(name) ? axis : mlir::StringAttr();
-  }
-
-  /// Returns the axes that split the batch, outermost first.
-  Axes findDataAxes() {
-    Axes axes;
-    for (llvm::StringRef name : {kDataParallelAxis, kExpertParallelAxis})
-      if (mlir::StringAttr axis = findAxis(name))
-        axes.push_back(axis);
-    return axes;
-  }
-
   llvm::LogicalResult startArgument(mlir::BlockArgument argument);
   llvm::LogicalResult splitInput(mlir::BlockArgument argument);
   llvm::LogicalResult splitSequence(mlir::BlockArgument argument, ValueSharding &state);
@@ -74,10 +78,7 @@ private:
   mlir::Block &body;
   const ParallelStrategy &strategy;
   ValueShardings shardings;
-  Axes dataAxes;
-  mlir::StringAttr tensorAxis, expertAxis, contextAxis; // null where the mesh has none
-  /// Holds the axes whose ranks have copies of parameters, and sum their gradients.
-  Axes copyAxes;
+  AxesByUse meshAxes;
   ParameterChoice choice;
   /// Holds parameters, and what follows from them alone.
   llvm::DenseSet<mlir::Value> ofParameters;
