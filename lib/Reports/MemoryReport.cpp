@@ -274,16 +274,15 @@ static void addWork(Operation *op, const OpCost &cost, TimeEntry &time) {
 static LogicalResult addCosts(func::FuncOp step, const StepLiveness &liveness,
                               const DeviceModel &device, MemoryReport &report) {
   llvm::DenseMap<Operation *, int64_t> ns;
-  Count flopsOfAll, nsOfAll; // no sum below is larger
+  Count nsOfAll; // No sum below is larger.
   for (Operation *op : liveness.ops) {
     FailureOr<OpCost> cost = getCost(op, device);
     if (failed(cost))
       return failure();
-    flopsOfAll += cost->flops;
     nsOfAll += cost->ns;
-    if (flopsOfAll.isTooMany() || nsOfAll.isTooMany())
-      return op->emitError("costs, with the ops before it, 2^63 FLOPs or ns or more; make the "
-                           "batch, the sequence or the model smaller");
+    if (nsOfAll.isTooMany())
+      return op->emitError("takes, with the ops before it, 2^63 ns or more; make the batch, the "
+                           "sequence or the model smaller");
     ns[op] = cost->ns;
     addPrice(op, *cost, report.prices);
     addTransfer(op, *cost, report.ranks);
@@ -426,7 +425,7 @@ void MemoryReport::emitRemarks(func::FuncOp step) const {
     remark(step.getLoc(), "saved-block")
         << remark::metric("Block", static_cast<int64_t>(block)) << remark::metric("Bytes", bytes);
   remark(step.getLoc(), "recompute") << remark::metric("Ops", time.recomputedOps)
-                                     << remark::metric("Flops", time.recomputed.flops);
+                                     << remark::metric("Flops", llvm::formatv("{0:f0}", time.recomputed.flops).str());
 }
 
 FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {

@@ -25,8 +25,8 @@ static std::string locationText(Operation *op) {
   return text;
 }
 
-static double percent(int64_t part, int64_t whole) {
-  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+static double percent(double part, double whole) {
+  return whole > 0 ? 100.0 * part / whole : 0.0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -35,6 +35,13 @@ static double percent(int64_t part, int64_t whole) {
 
 static llvm::json::Value numberOrNull(std::optional<int64_t> number) {
   return number ? llvm::json::Value(*number) : llvm::json::Value(nullptr);
+}
+
+/// Returns the digits of a count, and the nearest double where they are too many for an integer.
+static llvm::json::Value countOrDouble(double count) {
+  constexpr double firstBeyond = 0x1p63;
+  return count < firstBeyond ? llvm::json::Value(static_cast<int64_t>(count))
+                             : llvm::json::Value(count);
 }
 
 static llvm::json::Value peakToJson(const PeakEntry &peak) {
@@ -73,7 +80,7 @@ static llvm::json::Value certificateToJson(const MemoryReport &report) {
 }
 
 static llvm::json::Value stepToJson(const MemoryReport &report) {
-  llvm::json::Object step{{"flops", report.time.once.flops},
+  llvm::json::Object step{{"flops", countOrDouble(report.time.once.flops)},
                           {"time_ns", report.time.once.ns},
                           {"planned_time_ns", report.time.plannedNs()}};
   if (std::optional<double> slowdown = report.slowdownPercent()) {
@@ -175,7 +182,7 @@ static llvm::json::Value pricedByBytesToJson(const PriceEntry &prices) {
 static llvm::json::Value recomputationToJson(const TimeEntry &time) {
   const Work &again = time.recomputed;
   return llvm::json::Object{{"ops", time.recomputedOps},
-                            {"flops", again.flops},
+                            {"flops", countOrDouble(again.flops)},
                             {"time_ns", again.ns},
                             {"percent_flops", percent(again.flops, time.once.flops)},
                             {"percent_time", percent(again.ns, time.once.ns)}};
@@ -423,7 +430,7 @@ static void printRecomputation(const TimeEntry &time, llvm::raw_ostream &os) {
     return;
   }
   os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
-                time.recomputedOps, static_cast<double>(again.flops),
+                time.recomputedOps, again.flops,
                 percent(again.flops, time.once.flops), again.ns / 1e6,
                 percent(again.ns, time.once.ns));
 }

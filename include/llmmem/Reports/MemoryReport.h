@@ -158,7 +158,9 @@ struct PriceEntry {
 };
 
 struct Work {
-  int64_t flops = 0, ns = 0;
+  /// Attention over a million tokens takes a step to 2^63 FLOPs. Exact up to 2^53, then rounded.
+  double flops = 0;
+  int64_t ns = 0;
 };
 
 /// Says what the step computes, and how long that takes.
