@@ -1,9 +1,9 @@
 """Runs a small model on the emulator: near the CPU's run, and the same bits under budgets as unplanned.
 
-  emulated.py budgets [--library] [--missing=EPILOGUE,...] folder text tolerance config.json [flags of llmmem-import]
+  emulated.py budgets [--library] [--missing=EPILOGUE,...] [--plan=FLAG] folder text tolerance config.json [flags of llmmem-import]
 
 `text`: or what a golden family was computed of, NAME.safetensors. `budgets`: how many. `--library`: planned for a library and its epilogues, whose products the emulator computes as they
-are documented. `--missing`: but for those with such epilogues, for which the library has no algorithm.
+are documented. `--missing`: but for those with such epilogues, for which the library has no algorithm. `--plan`: a flag of llmmem-opt for every plan.
 `tolerance`: how far a loss, and an element of a gradient in parts of the largest one, may be from the CPU's. Prints a
 line for each run.
 """
@@ -20,6 +20,7 @@ budgets = int(arguments.pop(0))
 library = arguments[0] == "--library"
 arguments = arguments[library:]
 missing = arguments.pop(0).split("=")[1].split(",") if arguments[0].startswith("--missing=") else []
+plan = [arguments.pop(0).split("=", 1)[1]] if arguments[0].startswith("--plan=") else []
 folder, text, tolerance, *model = arguments
 
 
@@ -29,6 +30,6 @@ def without_missing(planned):
 
 
 device = ["--device=emulate"] + (["--products=library"] if library else [])
-planning = ["--products=library", "--epilogues=fused"] if library else []
+planning = plan + (["--products=library", "--epilogues=fused"] if library else [])
 on_device.compare(folder, text, float(tolerance), device, *model, planning=planning, budgets=budgets,
                   change=without_missing)
