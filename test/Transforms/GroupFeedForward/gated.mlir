@@ -14,17 +14,25 @@
 // CHECK-NEXT: llm.tiled_yield %[[D]]
 // CHECK-NEXT: } attributes {chunk = 16 : i64, granule = 4 : i64, llm.block = 0 : i64, llm.name = "down", llm.phase = "forward"}
 // CHECK-NOT: tensor<2x8x12xf32>
-// CHECK: llm.tiled(
-// CHECK: llm.linear
-// CHECK-NEXT: llm.linear
-// CHECK-NEXT: llm.silu
-// CHECK-NEXT: llm.mul
-// CHECK-DAG: llm.linear_weight_grad {{.*}} -> tensor<4x12xf32>
-// CHECK-DAG: llm.silu_grad
-// CHECK-DAG: %[[DG:.*]] = llm.linear_weight_grad {{.*}} -> tensor<12x4xf32>
-// CHECK-DAG: %[[DX:.*]] = llm.add {{.*}} : tensor<2x8x4xf32>
-// CHECK: llm.tiled_yield {{.*}} : {{.*}}tensor<2x8x4xf32>
-// CHECK-NEXT: } attributes {chunk = 16 : i64, granule = 4 : i64, llm.block = 0 : i64, {{.*}}llm.phase = "backward"
+// CHECK: %[[DY:.*]] = llm.linear {{.*}}llm.name = "down.gradient"
+// CHECK: %[[R:.*]]:4 = llm.tiled(%[[X:.*]] = %{{.*}}, %[[WG:.*]] = %{{.*}}, %[[WU:.*]] = %{{.*}}, %[[DD:.*]] = %[[DY]], %[[WD:.*]] = %{{.*}}) :
+// CHECK-SAME: -> (tensor<4x12xf32>, tensor<12x4xf32>, tensor<12x4xf32>, tensor<2x8x4xf32>) {
+// CHECK-NEXT: %[[G:.*]] = llm.linear %[[X]], %[[WG]] layout(out_in)
+// CHECK-NEXT: %[[U:.*]] = llm.linear %[[X]], %[[WU]] layout(out_in)
+// CHECK-NEXT: %[[A:.*]] = llm.silu %[[G]]
+// CHECK-NEXT: %[[H:.*]] = llm.mul %[[A]], %[[U]]
+// CHECK-NEXT: %[[DWD:.*]] = llm.linear_weight_grad %[[H]], %[[DD]] layout(out_in)
+// CHECK-NEXT: %[[DH:.*]] = llm.linear %[[DD]], %[[WD]] layout(in_out)
+// CHECK-NEXT: %[[DA:.*]] = llm.mul %[[DH]], %[[U]]
+// CHECK-NEXT: %[[DU:.*]] = llm.mul %[[DH]], %[[A]]
+// CHECK-NEXT: %[[DG:.*]] = llm.silu_grad %[[G]], %[[DA]]
+// CHECK-NEXT: %[[DWU:.*]] = llm.linear_weight_grad %[[X]], %[[DU]] layout(out_in)
+// CHECK-NEXT: %[[XU:.*]] = llm.linear %[[DU]], %[[WU]] layout(in_out)
+// CHECK-NEXT: %[[DWG:.*]] = llm.linear_weight_grad %[[X]], %[[DG]] layout(out_in)
+// CHECK-NEXT: %[[XG:.*]] = llm.linear %[[DG]], %[[WG]] layout(in_out)
+// CHECK-NEXT: %[[DX:.*]] = llm.add %[[XU]], %[[XG]]
+// CHECK-NEXT: llm.tiled_yield %[[DWD]], %[[DWU]], %[[DWG]], %[[DX]] :
+// CHECK-NEXT: } attributes {chunk = 16 : i64, granule = 4 : i64, llm.block = 0 : i64, llm.name = "wd.gradient", llm.phase = "backward", llm.result_names = ["wd.gradient", "wu.gradient", "wg.gradient", "norm.gradient"]}
 // CHECK-NOT: tensor<2x8x12xf32>
 // CHECK: return
 module attributes {llm.training = #llm.training<optimizer = sgd, gradients = transient, beta1 = 0.9 : f64, beta2 = 0.999 : f64, eps = 1.0e-8 : f64,
