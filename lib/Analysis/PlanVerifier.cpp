@@ -198,20 +198,28 @@ bool PlanVerifier::isGivenBackAs(BlockArgument home, OpResult result) {
 }
 
 /// Returns the argument whose bytes, all of them, `result` takes over from an operand that lies
-/// there; of several the one that is given back as the result. Returns null where there is none.
+/// there; of several the one that is given back as the result. Returns null, after a diagnostic,
+/// where there is none, or where the plan leaves open which of several it is.
 BlockArgument PlanVerifier::homeOfOperands(OpResult result) {
+  Operation *op = result.getOwner();
   llvm::SetVector<BlockArgument> homes;
   for (unsigned operand : planInPlaceOperands(result))
-    if (BlockArgument home =
-            places.homeOf.lookup(places.source[result.getOwner()->getOperand(operand)]);
+    if (BlockArgument home = places.homeOf.lookup(places.source[op->getOperand(operand)]);
         home && planBytesOf(home) == planBytesOf(result) &&
         step.getArgAttrOfType<IntegerAttr>(home.getArgNumber(), LlmDialect::kDonated))
       homes.insert(home);
   if (homes.size() > 1)
-    for (BlockArgument home : homes)
-      if (isGivenBackAs(home, result))
-        return home;
-  return homes.empty() ? BlockArgument() : homes.front();
+    homes.remove_if([&](BlockArgument home) { return !isGivenBackAs(home, result); });
+  if (homes.size() == 1)
+    return homes.front();
+  InFlightDiagnostic error = fail(op, "argument") << "result " << result.getResultNumber();
+  if (homes.empty())
+    error << " has offset -1, but takes over no donated argument's bytes";
+  else
+    error << " may have the bytes of argument " << homes[0].getArgNumber() << " or of argument "
+          << homes[1].getArgNumber() << ", and the plan does not say of which; state it with '"
+          << LlmDialect::kInArgument << "', an argument's number or -1 for each result of the op";
+  return BlockArgument();
 }
 
 /// Decides where the results of `op` lie: with what they view, in an argument, or at their own
@@ -238,9 +246,6 @@ void PlanVerifier::resolveStorage(Operation &op) {
     }
     if (BlockArgument home = homeOfOperands(result))
       settle(result, home);
-    else
-      fail(&op, "argument") << "result " << result.getResultNumber()
-                            << " has offset -1, but takes over no donated argument's bytes";
   }
 }
 

@@ -26,10 +26,15 @@ FailureOr<StepPlaces> StepPlaces::read(func::FuncOp step) {
     plan.hostArena = host.getInt();
   if (failed(plan.readDonations(step)))
     return failure();
+  // The planner's reading of donations and of views: an op may be allowed to overwrite several
+  // arguments, of which a plan means the one that is given back as its result.
+  const StepStorage storage(step);
+  if (!storage.isValid())
+    return failure();
   for (BlockArgument argument : step.getArguments())
     plan.places[argument] = Place{argument.getArgNumber(), 0};
   for (Operation &op : step.getBody().front().without_terminator())
-    if (failed(plan.placeResults(op)) || failed(plan.checkWorkspace(op)))
+    if (failed(plan.placeResults(op, storage)) || failed(plan.checkWorkspace(op)))
       return failure();
   return plan;
 }
@@ -52,7 +57,7 @@ LogicalResult StepPlaces::readDonations(func::FuncOp step) {
   return success();
 }
 
-LogicalResult StepPlaces::placeResults(Operation &op) {
+LogicalResult StepPlaces::placeResults(Operation &op, const StepStorage &storage) {
   auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(LlmDialect::kOffsets);
   if (!offsets || offsets.size() != op.getNumResults())
     return op.emitOpError("is not planned: expected one '")
@@ -60,7 +65,7 @@ LogicalResult StepPlaces::placeResults(Operation &op) {
            << "'llmmem-opt --checkpoint-policy=none model.mlir -o step.mlir'";
   for (OpResult result : op.getOpResults()) {
     int64_t offset = offsets[result.getResultNumber()];
-    if (failed(offset == -1 ? placeInArgument(result) : placeInArena(result, offset)))
+    if (failed(offset == -1 ? placeInArgument(result, storage) : placeInArena(result, offset)))
       return failure();
   }
   return success();
@@ -86,31 +91,15 @@ LogicalResult StepPlaces::placeInArena(OpResult result, int64_t offset) {
   return success();
 }
 
-LogicalResult StepPlaces::placeInArgument(OpResult result) {
-  SmallVector<unsigned> candidates = inPlaceOperands(result);
-  if (std::optional<unsigned> viewed = viewedOperand(result))
-    candidates = {*viewed};
-  SmallVector<Place> inArguments;
-  for (unsigned operand : candidates)
-    if (Place place = placeOf(result.getOwner()->getOperand(operand));
-        place.argument && !llvm::is_contained(inArguments, place))
-      inArguments.push_back(place);
-  // A gradient may replace its accumulator, and also the parameter that it is computed from. Which
-  // of the two it is follows from which argument is donated to it.
-  if (inArguments.size() > 1)
-    if (BlockArgument argument =
-            StepStorage(result.getOwner()->getParentOfType<func::FuncOp>()).getArgument(result))
-      llvm::erase_if(inArguments, [&](const Place &place) {
-        return *place.argument != argument.getArgNumber();
-      });
-  if (!inArguments.empty()) {
-    places[result] = inArguments.front();
+LogicalResult StepPlaces::placeInArgument(OpResult result, const StepStorage &storage) {
+  if (BlockArgument argument = storage.getArgument(result)) {
+    places[result] = Place{argument.getArgNumber()};
     return success();
   }
   return result.getOwner()->emitOpError("says that the bytes of result ")
          << result.getResultNumber()
          << " are an argument's (offset -1), but no operand that it may alias or replace "
-         << "in place lies in an argument";
+         << "in place lies in an argument, or in none that is donated to it";
 }
 
 LogicalResult StepPlaces::checkWorkspace(Operation &op) {

@@ -25,25 +25,30 @@ BlockArgument StepStorage::getArgument(Value value) const {
   return inArgument.lookup(root);
 }
 
-/// Follows in-place operands from `value` back to `argument`; `chain` collects the roots on the
-/// way.
+/// Follows in-place operands from `value` back to `argument`, and not through what lies in another
+/// argument already; `chain` collects the roots on the way. An op that reads the argument itself
+/// takes its bytes over from there: another operand that had them before would have overwritten it.
 static bool reaches(const StepStorage &storage, Value value, BlockArgument argument,
                     SmallVectorImpl<Value> &chain) {
   Value root = storage.getRoot(value);
-  if (root == argument)
-    return true;
+  if (BlockArgument home = storage.getArgument(root))
+    return home == argument;
   auto result = dyn_cast<OpResult>(root);
   if (!result)
     return false;
-  chain.push_back(root);
+  SmallVector<Value> sources;
   for (unsigned number : inPlaceOperands(result)) {
-    Value operand = result.getOwner()->getOperand(number);
-    auto liesThere = [&](Value other) {
-      return storage.getRoot(other) == storage.getRoot(operand);
-    };
-    if (mayOverwrite(result, liesThere) && reaches(storage, operand, argument, chain))
-      return true;
+    Value source = storage.getRoot(result.getOwner()->getOperand(number));
+    auto liesThere = [&](Value other) { return storage.getRoot(other) == source; };
+    if (mayOverwrite(result, liesThere))
+      sources.push_back(source);
   }
+  chain.push_back(root);
+  if (llvm::is_contained(sources, argument))
+    return true;
+  for (Value source : sources)
+    if (reaches(storage, source, argument, chain))
+      return true;
   chain.pop_back();
   return false;
 }

@@ -28,9 +28,9 @@ public:
 
 private:
   llvm::LogicalResult readDonations(mlir::func::FuncOp step);
-  llvm::LogicalResult placeResults(mlir::Operation &op);
+  llvm::LogicalResult placeResults(mlir::Operation &op, const StepStorage &storage);
   llvm::LogicalResult placeInArena(mlir::OpResult result, int64_t offset);
-  llvm::LogicalResult placeInArgument(mlir::OpResult result);
+  llvm::LogicalResult placeInArgument(mlir::OpResult result, const StepStorage &storage);
   llvm::LogicalResult checkWorkspace(mlir::Operation &op);
 
   llvm::DenseMap<mlir::Value, Place> places;
