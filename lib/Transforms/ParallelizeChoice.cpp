@@ -66,6 +66,21 @@ bool ParameterChoice::isReadNextToParts(Operation *sum) const {
   });
 }
 
+/// Returns the sizes of what `written`, a dimension of a result of `op`, joins; none where it is one
+/// factor.
+SmallVector<int64_t> ParameterChoice::sizesOfJoined(Operation *op, const ShardingRule &rule,
+                                                    const FactorDimension &written) const {
+  SmallVector<int64_t> sizes;
+  if (written.factors.size() == 1)
+    return sizes;
+  for (const std::string &factor : written.factors)
+    for (auto [operand, dimensions] : llvm::zip_equal(op->getOperands(), rule.operands))
+      for (auto [number, read] : llvm::enumerate(dimensions))
+        if (read.factors.size() == 1 && read.factors.front() == factor)
+          sizes.push_back(shardings.of(operand).sharding.wholeSizes[number]);
+  return sizes;
+}
+
 /// Returns whether everything that reads `value`, and what follows from it, can run on parts of a
 /// dimension, up to ops that sum over it. `pieces` are those that it must be split in; none, or
 /// known before.
@@ -73,6 +88,8 @@ bool ParameterChoice::canFollow(Value value, unsigned dimension, bool padded,
                                 SmallVectorImpl<int64_t> &pieces) const {
   llvm::SetVector<std::pair<Value, unsigned>> places;
   places.insert({value, dimension});
+  // The pieces of what an op has joined on the way to a place are its own, and not those of `value`.
+  SmallVector<SmallVector<int64_t>> joined(1);
   for (size_t next = 0; next < places.size(); ++next) {
     auto [place, number] = places[next];
     for (OpOperand &use : place.getUses()) {
@@ -95,16 +112,19 @@ bool ParameterChoice::canFollow(Value value, unsigned dimension, bool padded,
       for (auto [result, dimensions] : llvm::zip_equal(user->getResults(), rule->results))
         for (auto [at, written] : llvm::enumerate(dimensions))
           if (llvm::is_contained(read.factors, written.factors.front())) {
-            places.insert({result, static_cast<unsigned>(at)});
+            SmallVector<int64_t> own = sizesOfJoined(user, *rule, written);
+            if (places.insert({result, static_cast<unsigned>(at)}))
+              joined.push_back(own.empty() ? joined[next] : own);
             sizes.push_back(Sharding::whole(result.getType()).wholeSizes[at]);
           }
       if (sizes.empty() && isReadNextToParts(user))
         return false;
       if (read.factors.size() == 1)
         continue;
-      if (!pieces.empty() && ArrayRef(pieces) != ArrayRef(sizes))
+      SmallVectorImpl<int64_t> &known = joined[next].empty() ? pieces : joined[next];
+      if (!known.empty() && ArrayRef(known) != ArrayRef(sizes))
         return false;
-      pieces.assign(sizes.begin(), sizes.end());
+      known.assign(sizes.begin(), sizes.end());
     }
   }
   return true;

@@ -96,6 +96,8 @@ private:
   bool find(const Reading &reading, DimensionSharding &split, std::string &factor) const;
   bool canBeSplit(const Reading &reading, const FactorDimension &dimension, bool padded,
                   DimensionSharding &split) const;
+  llvm::SmallVector<int64_t> sizesOfJoined(mlir::Operation *op, const ShardingRule &rule,
+                                           const FactorDimension &written) const;
   bool canFollow(mlir::Value value, unsigned dimension, bool padded,
                  llvm::SmallVectorImpl<int64_t> &pieces) const;
   bool isReadNextToParts(mlir::Operation *sum) const;
