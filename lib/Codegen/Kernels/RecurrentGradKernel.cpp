@@ -3,9 +3,11 @@
 // One iteration has one head. It goes through the chunks from the last to the first. In a chunk of
 // n tokens, with l_t the sum of the decays up to token t, and S the state before the chunk:
 //
-//   r_t = v_t - exp(l_t) S^T k_t - sum over s < t of exp(l_t - l_s) (k_t . k_s) u_s,  u = strength
-//   r y_t = scale (exp(l_t) S^T q_t + sum over s <= t of exp(l_t - l_s) (q_t . k_s) u_s) S'  =
-//   exp(l_n) S + sum over t of exp(l_n - l_t) k_t u_t^T
+// clang-format off
+//   r_t = v_t - exp(l_t) S^T k_t - sum over s < t of exp(l_t - l_s) (k_t . k_s) u_s,   u_t = strength_t r_t
+//   y_t = scale (exp(l_t) S^T q_t + sum over s <= t of exp(l_t - l_s) (q_t . k_s) u_s)
+//   S'  = exp(l_n) S + sum over t of exp(l_n - l_t) k_t u_t^T
+// clang-format on
 //
 // so that a chunk needs products of its tokens and of the state before it, and no other state (Yang
 // et al. 2024, section 3). Without the delta rule r_t is v_t. A token's key reads the state (as a
@@ -177,7 +179,7 @@ private:
   Num leftAtEnd(Index t) { return at(parts.leftAfter, t); }
 
   //===--------------------------------------------------------------------===//
-  // The forward again
+  // What the forward computed
   //===--------------------------------------------------------------------===//
 
   void sumDecays() {
