@@ -66,8 +66,8 @@ bool ParameterChoice::isReadNextToParts(Operation *sum) const {
   });
 }
 
-/// Returns the sizes of what `written`, a dimension of a result of `op`, joins; none where it is one
-/// factor.
+/// Returns the sizes of what `written`, a dimension of a result of `op`, joins; none where it is
+/// one factor.
 SmallVector<int64_t> ParameterChoice::sizesOfJoined(Operation *op, const ShardingRule &rule,
                                                     const FactorDimension &written) const {
   SmallVector<int64_t> sizes;
@@ -88,7 +88,8 @@ bool ParameterChoice::canFollow(Value value, unsigned dimension, bool padded,
                                 SmallVectorImpl<int64_t> &pieces) const {
   llvm::SetVector<std::pair<Value, unsigned>> places;
   places.insert({value, dimension});
-  // The pieces of what an op has joined on the way to a place are its own, and not those of `value`.
+  // The pieces of what an op has joined on the way to a place are its own, and not those of
+  // `value`.
   SmallVector<SmallVector<int64_t>> joined(1);
   for (size_t next = 0; next < places.size(); ++next) {
     auto [place, number] = places[next];
