@@ -2,6 +2,7 @@
 """Writes what transformers computes of a tiny model of each family, in float64.
 
   golden-families.py [NAME...]     writes test/EndToEnd/Inputs/families/NAME.*, by default of all
+  golden-families.py --condition [NAME...]  prints by how much the losses change in float64 with parameters that differ by 1e-7
   golden-families.py --count       prints the number of parameters of each model in examples/configs
 
 NAME.config.json is a config with published keys. NAME.safetensors holds `input_ids` (with `labels`, where tokens are predicted in
@@ -438,20 +439,28 @@ def make_batch(config):
     return {"input_ids": ids}, kept, lambda logits: cross_entropy(logits.flatten(0, 1), labels.flatten())
 
 
-def write_family(name):
+def set_parameters(name, model, relative=0.0):
+    """Gives the model its initial parameters, each changed by up to `relative` of itself, and returns them by their public names."""
     import numpy as np
     import torch
-    from safetensors.numpy import save_file
-    config = CONFIGS[name]
-    model = make_model(config)
     tensors = {}
-    parameters = [(key, p) for key, p in model.named_parameters() if ".visual." not in key]
-    for key, parameter in [*parameters, *routing_biases(model)]:
-        for name_of_part, part in public_views(config["model_type"], key, parameter.data):
-            tensors["param." + name_of_part] = make_parameter(name_of_part, tuple(part.shape))
-            part.copy_(torch.from_numpy(tensors["param." + name_of_part]))
-    inputs, kept, loss_of = make_batch(config)
-    tensors.update(kept)
+    for key, parameter in [*trained_parameters(model), *routing_biases(model)]:
+        for public, part in public_views(CONFIGS[name]["model_type"], key, parameter.data):
+            tensors["param." + public] = make_parameter(public, tuple(part.shape))
+            part.copy_(torch.from_numpy(tensors["param." + public]))
+            if relative:
+                change = make_parameter("change of " + public, (part.numel(), 1)).reshape(part.shape)
+                part.mul_(1 + 2 * relative * torch.from_numpy(change.astype(np.float64)))
+    return tensors
+
+
+def trained_parameters(model):
+    return [(key, p) for key, p in model.named_parameters() if ".visual." not in key]
+
+
+def train(config, model, inputs, loss_of, after_first=lambda: None):
+    """Runs the steps of AdamW, and returns the loss before each of them."""
+    import torch
     groups = [{"params": [p for p in model.parameters() if p.ndim >= 2], "weight_decay": 0.1},
               {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.999), eps=1e-8)
@@ -467,16 +476,43 @@ def write_family(name):
         loss.backward()
         losses.append(loss.item())
         if step == 0:
-            trained = [(key, p) for key, p in parameters if p.grad is not None]  # indexers have no gradient
-            tensors.update(("grad." + name_of_part, part.numpy().copy()) for key, p in trained
-                           for name_of_part, part in public_views(config["model_type"], key, p.grad))
+            after_first()
         optimizer.step()
+    return losses
+
+
+def write_family(name):
+    import numpy as np
+    from safetensors.numpy import save_file
+    config = CONFIGS[name]
+    model = make_model(config)
+    tensors = set_parameters(name, model)
+    inputs, kept, loss_of = make_batch(config)
+    tensors.update(kept)
+
+    def keep_gradients():
+        trained = [(key, p) for key, p in trained_parameters(model) if p.grad is not None]  # indexers have no gradient
+        tensors.update(("grad." + public, part.numpy().copy()) for key, p in trained
+                       for public, part in public_views(config["model_type"], key, p.grad))
+
+    losses = train(config, model, inputs, loss_of, keep_gradients)
     tensors["losses"] = np.array(losses)
     save_file(tensors, os.path.join(FOLDER, name + ".safetensors"))
     with open(os.path.join(FOLDER, name + ".config.json"), "w") as file:
         json.dump(config, file, indent=2)
         file.write("\n")
     print(f"{name}: {sum(p.numel() for p in model.parameters())} parameters, losses {losses}")
+
+
+def print_condition(name):
+    """Prints how far each loss moves in float64 where parameters move by up to 1e-7 of themselves, as they do in float32."""
+    losses = []
+    for relative in (0.0, 1e-7):
+        model = make_model(CONFIGS[name])
+        set_parameters(name, model, relative)
+        inputs, _, loss_of = make_batch(CONFIGS[name])
+        losses.append(train(CONFIGS[name], model, inputs, loss_of))
+    print(f"{name}:", *("%.1e" % abs(a - b) for a, b in zip(*losses)))
 
 
 def count_parameters():
@@ -500,8 +536,9 @@ def main():
     torch.Tensor.float = torch.Tensor.double
     torch.set_default_dtype(torch.float64)
     os.makedirs(FOLDER, exist_ok=True)
-    for name in sys.argv[1:] or CONFIGS:
-        write_family(name)
+    conditions = sys.argv[1:2] == ["--condition"]
+    for name in sys.argv[2 if conditions else 1:] or CONFIGS:
+        (print_condition if conditions else write_family)(name)
 
 
 if __name__ == "__main__":
