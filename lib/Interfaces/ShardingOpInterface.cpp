@@ -171,7 +171,9 @@ LogicalResult Factors::assign(unsigned operand, ArrayRef<FactorDimension> dimens
       if (!isNew && !(it->second == split))
         return op->emitError() << "'" << op->getName() << "' reads dimension " << number
                                << " of operand " << operand
-                               << " together with one that is split differently; split both alike";
+                               << " together with one that is split differently; split both alike, "
+                               << "or neither of them over "
+                               << (split.isWhole() ? it->second : split).axes.front();
     }
   }
   return success();

@@ -38,7 +38,7 @@ func.func @loss(%x: tensor<4xf32> {llm.role = "input"}, %g: tensor<4xf32> {llm.r
 }
 
 //--- beside.mlir
-// CHECK: beside.mlir:3:8: error: 'llm.add' reads dimension 0 of operand 1 together with one that is split differently; split both alike
+// CHECK: beside.mlir:3:8: error: 'llm.add' reads dimension 0 of operand 1 together with one that is split differently; split both alike, or neither of them over "dp"
 func.func @loss(%x: tensor<4xf32> {llm.role = "input"}, %w: tensor<4xf32> {llm.role = "param"}) -> tensor<4xf32> {
   %y = llm.add %x, %w : tensor<4xf32>
   return %y : tensor<4xf32>
