@@ -16,6 +16,8 @@ namespace {
 
 /// The work of all chains: the sums that are compared.
 constexpr int64_t mostWork = 600000000;
+/// The sums that one chain keeps, of 8 bytes each.
+constexpr double mostKept = 1 << 26;
 constexpr size_t mostChains = 64, mostPoints = 2000;
 
 /// The first run of an op, and the round that it begins.
@@ -90,14 +92,21 @@ private:
 /// same rounds, so is the least.
 class SolvedRounds {
 public:
-  /// Returns nothing where the program would compare more than `work` sums.
+  /// Returns nothing where the program would compare or keep more than `work` sums, or where a sum
+  /// may not fit in 64 bits.
   std::optional<int64_t> leastCost(const std::vector<int64_t> &costs,
                                    const std::vector<Round> &rounds, int64_t work) {
     for (const Solved &other : solved)
       if (other.rounds == rounds && isProportional(costs, other.costs))
         return static_cast<int64_t>(Wide(other.least) * costs[0] / other.costs[0]);
+    Wide total = 0;
+    for (int64_t cost : costs)
+      total += cost;
+    // Each round costs its steps, and the steps after its target once more, at most.
+    if (2 * total * Wide(rounds.size()) >= RoundProgram::impossible)
+      return std::nullopt;
     RoundProgram program(costs, rounds);
-    if (program.work() > work)
+    if (program.work() > double(work) || program.numKept() > mostKept)
       return std::nullopt;
     const int64_t least = program.leastCost();
     if (least < RoundProgram::impossible && costs[0] > 0)
@@ -282,7 +291,7 @@ private:
         if (step == target.step)
           least = std::min(least, bytesBetween(step, target.values, points[earlier].touched));
       });
-    return static_cast<int64_t>(least / unit);
+    return unitsIn(least, unit);
   }
 
   /// Returns the highest step from `lowest` on that less than a unit holds, as the op of the
@@ -296,6 +305,7 @@ private:
     return given;
   }
 
+  /// A program with as many units as the largest number is too much work, so none is cut short.
   static int64_t unitsIn(Wide bytes, Wide unit) {
     return bytes < 0 ? -1 : static_cast<int64_t>(std::min<Wide>(bytes / unit, INT32_MAX));
   }
@@ -382,7 +392,7 @@ std::optional<int64_t> llmmem::planning::costOfRounds(const Problem &problem,
                                                       int64_t budget) {
   const proofs::Facts facts(problem, proofs::Sizes::Rounded);
   const proofs::Finding found = proofs::costByRounds(facts, argument, budget);
-  if (found.verdict != Verdict::Checked)
+  if (found.verdict != Verdict::Checked || facts.baseCost + found.least > INT64_MAX)
     return std::nullopt;
   return static_cast<int64_t>(found.least);
 }

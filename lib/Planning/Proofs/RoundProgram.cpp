@@ -25,12 +25,11 @@ RoundProgram::RoundProgram(const std::vector<int64_t> &costs, const std::vector<
   numUnits = std::min(most, useful) + 2;
 }
 
-int64_t RoundProgram::work() const {
-  int64_t sums = 0;
-  for (int32_t from = 0; from <= numSteps; ++from)
-    for (size_t round = 0; round < firstRound[from]; ++round)
-      sums += rounds[round].target - from;
-  return 2 * numUnits * sums;
+double RoundProgram::work() const {
+  double sums = 0;
+  for (const Round &round : rounds) // from each step below the target
+    sums += double(round.target) * (round.target + 1) / 2;
+  return 2 * double(numUnits) * sums;
 }
 
 /// Returns what a round costs in addition to its target where `units` are held when it begins, the

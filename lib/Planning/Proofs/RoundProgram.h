@@ -43,8 +43,10 @@ public:
   RoundProgram(const std::vector<int64_t> &costs, const std::vector<Round> &rounds);
 
   static constexpr int64_t impossible = INT64_MAX / 4;
-  /// Returns how many sums `leastCost` compares.
-  int64_t work() const;
+  /// Returns how many sums `leastCost` compares. That may be more than 64 bits can count.
+  double work() const;
+  /// Returns how many of them it keeps.
+  double numKept() const { return 2.0 * double(numUnits) * double(rounds.size()) * (numSteps + 1); }
   /// Returns the least cost, `impossible` where some round fits nothing.
   int64_t leastCost();
 
