@@ -269,6 +269,90 @@ TEST(RoundTest, noScheduleOfASmallStepCostsLess) {
   EXPECT_GT(exact, 0);
 }
 
+/// Returns a random argument of any problem: a way of ops, each an ancestor of the next, of which
+/// the first ones are the chain. No chain where there is none.
+RoundArgument someWay(const Problem &problem, const Graph &graph, std::mt19937 &random) {
+  std::vector<OpIndex> way;
+  std::vector<bool> after(graph.numOps(), true);
+  const uint32_t density = 1 + random() % 4;
+  for (OpIndex op = 0; op < graph.numOps(); ++op)
+    if (after[op] && random() % density != 1) {
+      way.push_back(op);
+      after.assign(graph.numOps(), false);
+      markDescendants(graph, op, after);
+    }
+  RoundArgument argument;
+  if (way.size() < 3)
+    return argument;
+  const size_t split = 2 + random() % (way.size() - 2);
+  RoundChain chain;
+  for (OpIndex op : llvm::ArrayRef(way).take_front(split))
+    if (problem.ops[op].recompute)
+      chain.ops.push_back({op, problem.ops[op].cost});
+  if (chain.ops.size() == split) {
+    argument.programPoints.assign(way.begin() + static_cast<ptrdiff_t>(split), way.end());
+    argument.chains.push_back(std::move(chain));
+  }
+  return argument;
+}
+
+/// Any problem has rounds: with ops that hold what a chain needs while they run, in place, with
+/// workspaces, values of no bytes, resident ones, several results, and ops that run once.
+TEST(RoundTest, noScheduleOfARandomProblemCostsLess) {
+  const int32_t problems = test::fromEnvironment("LLMMEM_ROUND_PROBLEMS", 300);
+  int64_t proving = 0, exact = 0;
+  for (int32_t seed = 1000; seed < 1000 + problems; ++seed) {
+    Problem problem = test::makeRandom(seed, 9);
+    problem.alignment = seed % 4 ? 1 : 2;
+    ASSERT_FALSE(validateProblem(problem));
+    const Graph graph(problem);
+    std::mt19937 random(seed);
+    std::vector<RoundArgument> arguments;
+    for (int number = 0; number < 40; ++number)
+      if (RoundArgument it = someWay(problem, graph, random); !it.chains.empty())
+        arguments.push_back(std::move(it));
+    const int64_t most = profile(graph, givenOrder(graph)).peak;
+    for (int64_t budget = std::max<int64_t>(0, most - 16); budget < most; ++budget) {
+      int64_t best = 0;
+      for (const RoundArgument &it : arguments)
+        best = std::max(best, costOfRounds(problem, it, budget).value_or(0));
+      if (best == 0)
+        continue;
+      const std::optional<int64_t> truth = leastOfAllSchedules(problem, budget);
+      if (!truth)
+        continue;
+      ASSERT_LE(graph.baseCost() + best, *truth) << "seed " << seed << " budget " << budget;
+      ++proving;
+      exact += graph.baseCost() + best == *truth;
+    }
+  }
+  EXPECT_GT(proving, problems / 20);
+  EXPECT_GT(exact, proving / 2);
+}
+
+/// Three ops of a chain cost 1, 5 and 1. The op of the second point holds the result of the middle
+/// one, and one byte more fits: that of the first op, which is needed later. The gradient does not
+/// fit. So the last op runs again, but not the one in the middle.
+TEST(RoundTest, chargesNoRunOfWhatAProgramPointHolds) {
+  test::ProblemBuilder build;
+  const ValueIndex input = build.value(1, /*resident=*/true), low = build.value(1),
+                   middle = build.value(1), high = build.value(1), gradient = build.value(2),
+                   begun = build.value(0), seen = build.value(0), result = build.value(1);
+  build.op({input}, {low}, 1);
+  build.op({low}, {middle}, 5);
+  build.op({middle}, {high}, 1);
+  build.op({high}, {gradient, begun}, 0);
+  build.op({begun, middle}, {seen}, 0);
+  build.problem.ops.back().workspace = 4;
+  build.op({gradient, low, seen}, {result}, 0);
+  build.problem.keep.push_back(result);
+  const Graph graph(build.problem);
+  const BoundBasis basis{BoundBasis::Kind::Rounds, {3, 4, 5}, {}, {{0, 1, 2}}};
+  const int64_t budget = 7; // the workspace, the input, and two results of the chain
+  EXPECT_EQ(leastOfAllSchedules(build.problem, budget), graph.baseCost() + 1);
+  EXPECT_EQ(costOfRounds(build.problem, roundArgument(graph, basis), budget), 1);
+}
+
 /// Six equal stages of one byte, of which none may be held in addition to what a segment needs.
 TEST(RoundTest, refusesWhatDoesNotHold) {
   test::ProblemBuilder build;
@@ -331,6 +415,28 @@ TEST(RoundTest, refusesWhatDoesNotHold) {
   Problem once = problem;
   once.ops[forward[2]].recompute = false;
   EXPECT_FALSE(costOfRounds(once, argument, 3));
+}
+
+/// Sums that may not fit in 64 bits, and tables that are too large, are not followed.
+TEST(RoundTest, followsNoRoundsThatAreTooLarge) {
+  auto provedOf = [](int64_t cost, int stages) {
+    test::ProblemBuilder build;
+    std::vector<ValueIndex> states{build.value(1)};
+    RoundArgument argument{{stages, stages + 1}, {{}}};
+    for (int stage = 0; stage < stages; ++stage) {
+      states.push_back(build.value(1));
+      build.op({states[stage]}, {states.back()}, cost);
+      argument.chains[0].ops.push_back({stage, cost});
+    }
+    const ValueIndex begun = build.value(1), result = build.value(1);
+    build.op({states.back()}, {begun}, 0);
+    build.op({begun, states[1]}, {result}, 0);
+    build.problem.keep.push_back(result);
+    return costOfRounds(build.problem, argument, /*budget=*/10000);
+  };
+  EXPECT_EQ(provedOf(1, 3), 0);
+  EXPECT_EQ(provedOf(INT64_MAX / 8, 3), std::nullopt);
+  EXPECT_EQ(provedOf(1, 6000), std::nullopt);
 }
 
 /// Below the inputs of its blocks a step of transformers runs them again several times, and that is
