@@ -77,7 +77,7 @@ class FormatsTest(unittest.TestCase):
         topology = {"devices": [{"table": "h100", "memory": "4GB", "count": 4}]}
         nodes = {**topology, "name": "two nodes", "devices_per_node": 2, "within_node": {"bytes_per_ns": 200, "latency_ns": 2000},
                  "between_nodes": {"bytes_per_ns": 25, "latency_ns": 5000}}
-        for number, content in enumerate((topology, nodes, {"devices": [{"table": "h100", "memory": "1MB", "count": 2}]})):
+        for number, content in enumerate((topology, nodes, {"devices": [{"table": "h100", "memory": "3MB", "reserve": "2MB", "count": 2}]})):
             with self.subTest(number):
                 self.hold("topology", content)
                 with open(self.path("cluster.json"), "w", encoding="utf-8") as file:
