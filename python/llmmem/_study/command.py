@@ -140,7 +140,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 def make_request(options: argparse.Namespace) -> Request:
     """Returns what was asked for. A step of PyTorch is traced first."""
     if (options.input is None) == (options.torch is None):
-        raise StudyError("expected a config.json, a model.mlir or a problem.json, or --torch package.module:function, and one of them")
+        raise StudyError("expected one input: a config.json, a model.mlir, a problem.json, or --torch package.module:function")
     axes = [options.budgets, options.policies, options.batch, options.seq, options.devices]
     path, title = options.input, options.title
     if options.torch is not None:
