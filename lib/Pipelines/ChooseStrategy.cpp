@@ -1,6 +1,7 @@
 //===- ChooseStrategy.cpp - From --mesh=auto to a mesh ---------------------===//
 
 #include "ChooseStrategy.h"
+#include "EmitSetup.h"
 #include "PlanWhole.h"
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
@@ -193,8 +194,10 @@ FailureOr<SearchRequest> ChooseStrategy::makeRequest(ModuleOp module) const {
   request.settings = settingsOf(*options);
   request.refuse = [this](const Strategy &strategy) -> std::optional<std::string> {
     auto asWritten = [](StringRef option) { return option.str(); };
-    if (llvm::Error error = checkStrategy(*optionsOf(strategy, *options), asWritten))
-      return llvm::toString(std::move(error));
+    const std::unique_ptr<CheckpointPipelineOptions> own = optionsOf(strategy, *options);
+    for (auto check : {checkStrategy, checkEmit})
+      if (llvm::Error error = check(*own, asWritten))
+        return llvm::toString(std::move(error));
     return std::nullopt;
   };
   return request;

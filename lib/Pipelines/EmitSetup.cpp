@@ -10,6 +10,7 @@
 #include "llmmem/Transforms/PipelineStages.h"
 #include "llmmem/Transforms/StageOptions.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -47,8 +48,10 @@ llvm::Error llmmem::checkEmit(const CheckpointPipelineOptions &options,
                                    "' is no framework that is written for; expected " +
                                    frameworkNames() + ", and a file, as in megatron:flags.txt");
   if (options.mesh != kAutoMesh && !strategyOf(options))
-    return llvm::createStringError(spell("emit") + " writes dp, tp and pp alone, and " +
-                                   spell("mesh") + "=" + options.mesh + " has another axis");
+    return llvm::createStringError(spell("emit") +
+                                   " writes meshes of pp, dp and tp; leave the "
+                                   "other axes of " +
+                                   spell("mesh") + " out");
   return llvm::Error::success();
 }
 
@@ -89,8 +92,7 @@ public:
 private:
   LogicalResult run(ModuleOp planned);
   LogicalResult loadTables();
-  std::vector<Candidate> planAll(const Framework &framework, const Strategy &strategy,
-                                 int64_t blocks) const;
+  std::vector<Candidate> planAll(const Framework &framework, const FrameworkSetup &setup) const;
   int64_t limitOf(const WholePlan &own) const;
 
   std::unique_ptr<CheckpointPipelineOptions> options;
@@ -122,14 +124,25 @@ int64_t EmitSetup::limitOf(const WholePlan &own) const {
   return least.value_or(own.bytes);
 }
 
-/// Plans every policy, without a budget. Those that a pass refuses are left out, and of those that
-/// do the same the first stays.
-std::vector<Candidate> EmitSetup::planAll(const Framework &framework, const Strategy &strategy,
-                                          int64_t blocks) const {
+/// Returns the blocks of each chunk of a pipeline as `--stages` has them, empty where they do not
+/// divide: then they are cut as those of plans are.
+static std::string equalStages(const FrameworkSetup &setup) {
+  const int64_t blocks = setup.blocksOfChunk(), chunks = setup.strategy.pp * setup.strategy.chunks;
+  if (setup.strategy.pp == 1 || blocks == 0)
+    return "";
+  return llvm::join(std::vector<std::string>(chunks, std::to_string(blocks)), ",");
+}
+
+/// Plans every policy, without a budget and over equal stages. Those that a pass refuses are left
+/// out, and of those that do the same the first stays.
+std::vector<Candidate> EmitSetup::planAll(const Framework &framework,
+                                          const FrameworkSetup &setup) const {
+  const Strategy &strategy = setup.strategy;
+  const int64_t blocksOfStage = (setup.blocks + strategy.pp - 1) / strategy.pp;
   std::vector<Candidate> candidates;
   SmallVector<const DeviceModel *> pointers =
       llvm::map_to_vector(tables, [](const DeviceModel &table) { return &table; });
-  for (const std::string &policy : framework.policies(blocks)) {
+  for (const std::string &policy : framework.policies(blocksOfStage)) {
     std::unique_ptr<CheckpointPipelineOptions> own = copyOf(*options);
     own->emit = "";
     own->budget = "";
@@ -138,6 +151,7 @@ std::vector<Candidate> EmitSetup::planAll(const Framework &framework, const Stra
     own->zero = strategy.zeroStage;
     own->sequenceParallel = strategy.sequenceParallel;
     own->pipeline = planning::nameOf(strategy.schedule).str();
+    own->stages = equalStages(setup);
     llvm::Expected<WholePlan> plan =
         planWhole(OwningOpRef<ModuleOp>(kept->module->clone()), *own, pointers);
     if (!plan) {
@@ -177,7 +191,7 @@ static std::string comparisonOf(const Framework &framework, const WholePlan &own
   text += lineOf("this plan", own, ownPolicy);
   text += lineOf(framework.name, nearest.plan, nearest.policy);
   if (nearest.plan.bytes > limit)
-    text += llvm::formatv("no policy of it fits {0}: this one takes the fewest bytes\n",
+    text += llvm::formatv("none of its policies fits {0}: this one takes the fewest bytes\n",
                           formatByteSize(limit))
                 .str();
   if (asked != taken)
@@ -222,20 +236,18 @@ LogicalResult EmitSetup::run(ModuleOp planned) {
   if (failed(own))
     return failure();
   const Strategy asked = *strategyOf(*options), taken = framework.nearest(asked);
-  const int64_t blocks = countBlocks(*kept->module);
-  const std::vector<Candidate> candidates =
-      planAll(framework, taken, (blocks + taken.pp - 1) / taken.pp);
+  FrameworkSetup setup;
+  setup.strategy = taken;
+  std::tie(setup.batch, setup.sequence) = sizesOf(*kept->module);
+  setup.blocks = countBlocks(*kept->module);
+  const std::vector<Candidate> candidates = planAll(framework, setup);
   if (candidates.empty())
     return emitError(planned.getLoc())
            << "no policy of " << framework.name << " can be planned over these ranks ("
            << taken.flags() << "); leave --emit out, or take another framework";
   const int64_t limit = limitOf(*own);
   const Candidate &nearest = nearestOf(candidates, limit);
-  FrameworkSetup setup;
-  setup.strategy = taken;
   setup.policy = *planning::parsePolicy(nearest.policy);
-  std::tie(setup.batch, setup.sequence) = sizesOf(*kept->module);
-  setup.blocks = blocks;
   const std::string comparison =
       comparisonOf(framework, *own, options->policyMeant(), nearest, limit, asked, taken);
   outcome->print(comparison);

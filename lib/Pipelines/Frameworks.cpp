@@ -50,7 +50,7 @@ static Strategy nearestOfTorchtitan(Strategy strategy) {
     strategy.zeroStage = 3;
   strategy.sequenceParallel = strategy.tp > 1;
   limitSchedules(strategy, {PipelineKind::GPipe, PipelineKind::OneForwardOneBackward,
-                            PipelineKind::Interleaved});
+                            PipelineKind::Interleaved, PipelineKind::ZeroBubbleV});
   return strategy;
 }
 
@@ -60,6 +60,8 @@ static llvm::StringRef scheduleOfTorchtitan(PipelineKind kind) {
     return "GPipe";
   case PipelineKind::Interleaved:
     return "Interleaved1F1B";
+  case PipelineKind::ZeroBubbleV:
+    return "ZBVZeroBubble";
   default:
     return "1F1B";
   }
@@ -86,6 +88,11 @@ static std::string writeTorchtitan(const FrameworkSetup &setup) {
     os << llvm::formatv("pipeline_parallel_schedule = \"{0}\"\n"
                         "pipeline_parallel_microbatch_size = {1}\n",
                         scheduleOfTorchtitan(strategy.schedule), setup.microBatch());
+  // Otherwise the first and the last stage have a block less, and two chunks a stage are assumed.
+  if (const int64_t blocks = setup.blocksOfChunk(); blocks > 0 && strategy.pp > 1)
+    os << "pipeline_parallel_layers_per_stage = " << blocks
+       << "\npipeline_parallel_first_stage_less_layers = 0"
+       << "\npipeline_parallel_last_stage_less_layers = 0\n";
   const bool isByOp = setup.policy.kind == PolicyKind::Selective;
   const bool isByLayer = setup.policy.blocks.every > 1;
   const bool isNone = setup.policy.kind == PolicyKind::None;
@@ -156,7 +163,8 @@ static std::string writeMegatron(const FrameworkSetup &setup) {
     os << "--use-distributed-optimizer\n";
   if (strategy.zeroStage >= 2)
     os << "--use-megatron-fsdp\n--data-parallel-sharding-strategy "
-       << (strategy.zeroStage == 2 ? "optim_grads" : "optim_grads_params") << "\n";
+       << (strategy.zeroStage == 2 ? "optim_grads" : "optim_grads_params")
+       << "\n--no-gradient-accumulation-fusion\n--ckpt-format fsdp_dtensor\n";
   writeRecomputation(setup.policy, os);
   return text;
 }
@@ -182,9 +190,13 @@ static Strategy nearestOfDeepSpeed(Strategy strategy) {
 static std::string writeDeepSpeed(const FrameworkSetup &setup) {
   const Strategy &strategy = setup.strategy;
   llvm::json::Object zero{{"stage", strategy.zeroStage}};
-  if (strategy.zeroStage == 3 && !setup.policy.reshards)
-    // More parameters than a rank can gather are kept until the backward.
-    zero["stage3_max_live_parameters"] = int64_t(1) << 40;
+  if (strategy.zeroStage == 3) {
+    // A gathered parameter stays where it is read again within so many others: always, or never.
+    constexpr int64_t all = int64_t(1) << 40;
+    zero["stage3_max_reuse_distance"] = setup.policy.reshards ? 0 : all;
+    if (!setup.policy.reshards)
+      zero["stage3_max_live_parameters"] = all;
+  }
   llvm::json::Object file{{"train_batch_size", setup.batch},
                           {"train_micro_batch_size_per_gpu", setup.microBatch()},
                           {"gradient_accumulation_steps", strategy.microBatches},
@@ -225,13 +237,22 @@ static Strategy nearestOfMaxText(Strategy strategy) {
   return strategy;
 }
 
+/// Returns a number with a point and as many digits as it takes to read it back.
+static std::string exactly(double number) {
+  const std::string text = llvm::formatv("{0}", llvm::json::Value(number));
+  return llvm::StringRef(text).contains_insensitive('e') || llvm::StringRef(text).contains('.')
+             ? text
+             : text + ".0";
+}
+
 static std::string writeMaxText(const FrameworkSetup &setup) {
   const Strategy &strategy = setup.strategy;
-  const int64_t ranks = strategy.numDevices();
+  // Its batch of a device is that of one part of an update, but of all parts in a pipeline.
+  const int64_t parts = strategy.numDevices() * (strategy.pp > 1 ? 1 : strategy.microBatches);
   std::string text;
   llvm::raw_string_ostream os(text);
   os << llvm::formatv("per_device_batch_size: {0}\nmax_target_length: {1}\n",
-                      double(setup.batch) / double(ranks), setup.sequence)
+                      exactly(double(setup.batch) / double(parts)), setup.sequence)
      << llvm::formatv("{0}: {1}\nici_tensor_parallelism: {2}\n",
                       strategy.zeroStage > 0 ? "ici_fsdp_parallelism" : "ici_data_parallelism",
                       strategy.dp, strategy.tp);
@@ -239,7 +260,9 @@ static std::string writeMaxText(const FrameworkSetup &setup) {
     os << llvm::formatv("ici_pipeline_parallelism: {0}\nnum_pipeline_microbatches: {1}\n"
                         "num_pipeline_repeats: {2}\n",
                         strategy.pp, strategy.microBatches, strategy.chunks);
-  else if (strategy.microBatches > 1)
+  if (const int64_t blocks = setup.blocksOfChunk(); blocks > 0 && strategy.pp > 1)
+    os << "num_layers_per_pipeline_stage: " << blocks << "\n";
+  if (strategy.pp == 1 && strategy.microBatches > 1)
     os << "gradient_accumulation_steps: " << strategy.microBatches << "\n";
   const std::vector<std::string> &modules = setup.policy.modules;
   os << "remat_policy: "

@@ -26,6 +26,13 @@ struct FrameworkSetup {
 
   /// Returns the sequences that a rank has in one micro-batch.
   int64_t microBatch() const { return batch / (strategy.dp * strategy.microBatches); }
+
+  /// Returns the blocks of each chunk of a pipeline, which frameworks cut equally, or 0 where the
+  /// blocks do not divide into the chunks.
+  int64_t blocksOfChunk() const {
+    const int64_t chunks = strategy.pp * strategy.chunks;
+    return blocks % chunks == 0 ? blocks / chunks : 0;
+  }
 };
 
 struct Framework {

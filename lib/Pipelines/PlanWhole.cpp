@@ -4,6 +4,7 @@
 #include "llmmem/Analysis/Step.h"
 #include "llmmem/Interfaces/CostOpInterface.h"
 #include "llmmem/Layout/ResidentBytes.h"
+#include "llmmem/Reports/MemoryReport.h"
 #include "llmmem/Transforms/PipelineStages.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -23,17 +24,20 @@ FailureOr<WholePlan> llmmem::measurePlan(ModuleOp module, ArrayRef<const DeviceM
     auto stage = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kStage);
     const DeviceModel &device = *tables[stage ? stage.getInt() : 0];
     const StepResidents residents(function);
-    int64_t bytes = residents.device.allocated + residents.host.allocated;
+    int64_t bytes = residents.device.allocated;
     if (auto arena = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kArena))
       bytes += arena.getInt();
     auto runs = function->getAttrOfType<IntegerAttr>(llm::LlmDialect::kMicroBatches);
     plan.bytes = std::max(plan.bytes, bytes);
     if (stage)
       continue;
-    FailureOr<int64_t> ns = modelStep(function, device);
-    if (failed(ns))
+    const StepStorage storage(function);
+    FailureOr<MemoryReport> report =
+        MemoryReport::compute(function, storage, StepLiveness(function, storage), device);
+    if (failed(report))
       return failure();
-    plan.ns += *ns * (runs && function.getName() == "step" ? runs.getInt() : 1);
+    plan.ns +=
+        report->time.plannedNs() * (runs && function.getName() == "step" ? runs.getInt() : 1);
   }
   if (!module->hasAttr(llm::LlmDialect::kPipeline))
     return plan;

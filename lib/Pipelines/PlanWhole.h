@@ -10,8 +10,8 @@ namespace llmmem {
 
 std::unique_ptr<CheckpointPipelineOptions> copyOf(const CheckpointPipelineOptions &options);
 
-/// Measures the time and bytes of a planned step, as its ops stand; `tables` has that of each
-/// stage.
+/// Measures the time and bytes of a planned step, as the memory report has them; `tables` has that
+/// of each stage.
 llvm::FailureOr<WholePlan> measurePlan(mlir::ModuleOp module,
                                        llvm::ArrayRef<const DeviceModel *> tables);
 

@@ -128,13 +128,6 @@ static FailureOr<StageEvents> eventsOf(func::FuncOp function, const DeviceModel 
   return events;
 }
 
-FailureOr<int64_t> llmmem::modelStep(func::FuncOp step, const DeviceModel &device) {
-  FailureOr<StageEvents> events = eventsOf(step, device);
-  if (failed(events))
-    return failure();
-  return planning::modelTime(std::vector<std::vector<Rendezvous>>(1), *events).ns;
-}
-
 FailureOr<planning::PipelineTime> llmmem::modelPipeline(ModuleOp module,
                                                         ArrayRef<const DeviceModel *> devices) {
   SmallVector<func::FuncOp> stages = findStages(module);

@@ -28,7 +28,7 @@ namespace llmmem {
 /// Describes what the pipeline made of a strategy: the step as it would run.
 struct WholePlan {
   int64_t ns = 0;      // The modelled time of its ops.
-  int64_t bytes = 0;   // Resident bytes plus arena of the fullest rank.
+  int64_t bytes = 0;   // Resident bytes plus arena of the fullest device, without the host.
   std::string refusal; // Says why a pass refuses the strategy; empty where it is planned.
 };
 

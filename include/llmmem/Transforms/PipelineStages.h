@@ -53,11 +53,6 @@ llvm::LogicalResult checkExchanges(mlir::ModuleOp module);
 llvm::FailureOr<planning::PipelineTime> modelPipeline(mlir::ModuleOp module,
                                                       llvm::ArrayRef<const DeviceModel *> devices);
 
-/// Returns when `step`, which exchanges nothing with other stages, ends on `device` with its ops in
-/// order. What was started overlaps the other ops. Fails after a diagnostic at an op without a
-/// cost.
-llvm::FailureOr<int64_t> modelStep(mlir::func::FuncOp step, const DeviceModel &device);
-
 } // namespace llmmem
 
 #endif // LLMMEM_TRANSFORMS_PIPELINESTAGES_H
