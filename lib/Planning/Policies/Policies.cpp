@@ -58,7 +58,7 @@ std::string llmmem::planning::policyNames() {
 }
 
 static void addLine(std::string &lines, std::string name, std::string_view summary) {
-  name.resize(std::max<size_t>(name.size(), 20), ' ');
+  name.resize(std::max<size_t>(name.size(), 22), ' ');
   lines += "  " + name + " " + std::string(summary) + "\n";
 }
 
