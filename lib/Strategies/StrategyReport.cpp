@@ -126,8 +126,10 @@ static void printOutside(const SearchResult &result, llvm::raw_ostream &os) {
      << " bytes) in " << groups << (groups == 1 ? " communicator" : " communicators")
      << " by its defaults, not measured";
   if (bytes > result.reserve)
-    os << "; " << (result.reserve > 0 ? "that is more than the reserve" : "nothing is reserved")
-       << ": give the topology's devices a \"reserve\"";
+    os << "; "
+       << (result.reserve > 0
+               ? "that is more than the reserve: give the topology's devices a larger \"reserve\""
+               : "nothing is reserved: give the topology's devices a \"reserve\"");
   os << "\n";
 }
 

@@ -17,7 +17,7 @@
 // other links, so this is a stated number, not a bound: llmmem-run measures it (`nccl_measured`).
 //
 // Example: a strategy over dp and tp has three communicators (dp, tp, and all ranks together),
-// which take 3 * 24 * 9,633,792 bytes = 693,633,024.
+// which take 3 * 24 * 9,633,792 bytes = 693,633,024. One over pp, dp and tp has seven.
 //
 //===----------------------------------------------------------------------===//
 

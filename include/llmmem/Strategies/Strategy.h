@@ -43,11 +43,11 @@ struct Strategy {
   int64_t batchRanks() const { return dp * ep; }
   /// Returns the number of ranks that have copies of what belongs to no expert.
   int64_t copies() const { return batchRanks() * cp; }
-  /// Returns how many groups of ranks a rank is in: one along each axis of several ranks, and that
-  /// of all ranks where there are several such axes.
+  /// Returns how many groups of several ranks a rank is in. There is one along each set of axes
+  /// (`open_groups` of lib/Runtime), so three axes of several ranks have seven.
   int64_t numGroups() const {
     const int64_t axes = (pp > 1) + (dp > 1) + (tp > 1) + (ep > 1) + (cp > 1);
-    return axes + (axes > 1);
+    return (int64_t(1) << axes) - 1;
   }
   planning::PipelineShape shape() const { return {schedule, pp, microBatches, chunks}; }
   /// Returns the mesh, such as `pp=2,dp=4`: without axes of one rank, the fastest axis last, so
