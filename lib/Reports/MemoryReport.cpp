@@ -424,8 +424,9 @@ void MemoryReport::emitRemarks(func::FuncOp step) const {
   for (auto [block, bytes] : llvm::enumerate(saved.byBlock))
     remark(step.getLoc(), "saved-block")
         << remark::metric("Block", static_cast<int64_t>(block)) << remark::metric("Bytes", bytes);
-  remark(step.getLoc(), "recompute") << remark::metric("Ops", time.recomputedOps)
-                                     << remark::metric("Flops", llvm::formatv("{0:f0}", time.recomputed.flops).str());
+  remark(step.getLoc(), "recompute")
+      << remark::metric("Ops", time.recomputedOps)
+      << remark::metric("Flops", llvm::formatv("{0:f0}", time.recomputed.flops).str());
 }
 
 FunctionEntry MemoryReport::entryOf(func::FuncOp function) const {

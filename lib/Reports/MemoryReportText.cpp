@@ -25,9 +25,7 @@ static std::string locationText(Operation *op) {
   return text;
 }
 
-static double percent(double part, double whole) {
-  return whole > 0 ? 100.0 * part / whole : 0.0;
-}
+static double percent(double part, double whole) { return whole > 0 ? 100.0 * part / whole : 0.0; }
 
 //===----------------------------------------------------------------------===//
 // For programs
@@ -430,9 +428,8 @@ static void printRecomputation(const TimeEntry &time, llvm::raw_ostream &os) {
     return;
   }
   os << formatv("recompute      {0} ops, {1:e3} FLOPs ({2:f2} %), {3:f3} ms modelled ({4:f2} %)\n",
-                time.recomputedOps, again.flops,
-                percent(again.flops, time.once.flops), again.ns / 1e6,
-                percent(again.ns, time.once.ns));
+                time.recomputedOps, again.flops, percent(again.flops, time.once.flops),
+                again.ns / 1e6, percent(again.ns, time.once.ns));
 }
 
 static void printSent(const RanksEntry &ranks, llvm::raw_ostream &os) {
