@@ -39,7 +39,7 @@ static SmallVector<Operation *> inOrder(const Ops &ops) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Holds ops that become one llm.tiled, and ops of another group that it computes again.
+/// Holds ops that become one llm.tiled, and ops of another group that it recomputes.
 class TiledGroup {
 public:
   explicit TiledGroup(const Ops &members, const Ops &repeated = Ops())
@@ -302,7 +302,7 @@ bool FeedForward::match() {
   return widens && addOtherProducts() && findGradients();
 }
 
-/// The gradients come first: they compute the wide values again from what is still there.
+/// The gradients come first: they recompute the wide values from what is still there.
 bool FeedForward::group(const ChunkRequest &chunk, int64_t granule,
                         llvm::SmallPtrSetImpl<Operation *> &erased) {
   Ops forward = inner;
@@ -351,9 +351,9 @@ static void warnOfNoEffect(func::FuncOp step, const ChunkRequest &request, int64
   if (grouped == 0 && hasForward)
     emitWarning(step.getLoc())
         << "feed-forwards are to run in chunks of tokens (--mlp-chunk), and @" << step.getName()
-        << " has none that can: mixtures of experts, weights in fewer bits, and dropout inside of "
-           "a "
-           "feed-forward stay as they are (docs/Design/Architecture.md)";
+        << " has none that can: mixtures of experts, weights in fewer bits, gate and up in one "
+           "weight, and dropout inside of a feed-forward stay as they are "
+           "(docs/Design/Architecture.md)";
   for (llm::TiledOp tiled : step.getOps<llm::TiledOp>())
     if (request.kind == ChunkRequest::Kind::Rows && request.rows > tiled.getNumRows()) {
       emitWarning(tiled.getLoc()) << "a chunk of " << request.rows
