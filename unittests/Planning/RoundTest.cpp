@@ -332,11 +332,11 @@ TEST(RoundTest, noScheduleOfARandomProblemCostsLess) {
 
 /// Three ops of a chain cost 1, 5 and 1. The op of the second point holds the result of the middle
 /// one, and one byte more fits: that of the first op, which is needed later. The gradient does not
-/// fit. So the last op runs again, but not the one in the middle.
+/// fit, nor does what it is computed from. So the last op runs again, but not the one in the middle.
 TEST(RoundTest, chargesNoRunOfWhatAProgramPointHolds) {
   test::ProblemBuilder build;
   const ValueIndex input = build.value(1, /*resident=*/true), low = build.value(1),
-                   middle = build.value(1), high = build.value(1), gradient = build.value(2),
+                   middle = build.value(1), high = build.value(2), gradient = build.value(2),
                    begun = build.value(0), seen = build.value(0), result = build.value(1);
   build.op({input}, {low}, 1);
   build.op({low}, {middle}, 5);
