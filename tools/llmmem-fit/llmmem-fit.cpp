@@ -293,7 +293,8 @@ EXAMPLES
   const FitAnswer &answerOf(const ClusterAnswer &answer) { return answer.common; }
 
   llvm::Expected<StepForm> readForm() {
-    StepForm form{.onHost = offload};
+    StepForm form;
+    form.onHost = offload;
     if (hostBudget.getNumOccurrences()) {
       llvm::Expected<int64_t> bytes = parseByteSize(hostBudget);
       if (!bytes)

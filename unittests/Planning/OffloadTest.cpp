@@ -232,8 +232,9 @@ TEST(OffloadTest, EveryPlanVerifies) {
       continue;
     for (PolicyKind kind : {PolicyKind::Budget, PolicyKind::LeastPeak, PolicyKind::None}) {
       const Plan planned = planIt(*copied, kind, 0.02);
-      const std::string where =
-          "seed " + std::to_string(seed) + ", policy " + nameOf(Policy{kind, 1, {}});
+      Policy policy;
+      policy.kind = kind;
+      const std::string where = "seed " + std::to_string(seed) + ", policy " + nameOf(policy);
       expectVerifies(*copied, planned, where);
       copying += !planned.copies.empty();
       feasible += planned.status == Status::Feasible;

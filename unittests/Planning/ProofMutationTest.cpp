@@ -307,12 +307,13 @@ TEST(ProofMutationTest, falseFootprintsAreRefused) {
     Proof proof = prove(problem, none);
     for (Argument::Kind kind : {Argument::Kind::EverySchedule, Argument::Kind::EveryPlacement,
                                 Argument::Kind::Resident}) {
-      proof.infeasible = Argument{kind, -1, {}, {}, {}};
+      proof.infeasible.emplace().kind = kind;
       const ClaimCheck check = checkOf("infeasible", problem, none, proof);
       EXPECT_EQ(wordOf(check.verdict), "refused") << check.message;
       ++refusedFootprints;
     }
-    proof.infeasible = Argument{Argument::Kind::OneOp, 0, {}, {}, {}};
+    proof.infeasible.emplace().kind = Argument::Kind::OneOp;
+    proof.infeasible->op = 0;
     const ClaimCheck check = checkOf("infeasible", problem, none, proof);
     EXPECT_EQ(wordOf(check.verdict), "refused") << check.message;
     ++refusedOps;

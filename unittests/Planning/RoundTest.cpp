@@ -101,6 +101,7 @@ TEST(RoundTest, theProgramIsTheBestPlay) {
     };
     const int numSteps = uniform(2, 4);
     std::vector<int64_t> costs;
+    costs.reserve(numSteps);
     for (int step = 0; step < numSteps; ++step)
       costs.push_back(uniform(1, 6));
     std::vector<Round> rounds;

@@ -160,6 +160,7 @@ public:
     for (size_t number = 0; number < points.size(); ++number)
       addRounds(number);
     std::vector<int64_t> costs;
+    costs.reserve(chain.ops.size());
     for (const OpFlow &step : chain.ops)
       costs.push_back(step.amount);
     return known.leastCost(costs, rounds, work);
