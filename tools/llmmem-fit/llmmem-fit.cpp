@@ -287,10 +287,10 @@ EXAMPLES
   }
 
   template <typename Answer>
-  const Answer &answerOf(const Answer &answer) {
-    return answer;
+  bool fits(const Answer &answer) {
+    return answer.fits;
   }
-  const FitAnswer &answerOf(const ClusterAnswer &answer) { return answer.common; }
+  bool fits(const ClusterAnswer &answer) { return answer.common.fits; }
 
   llvm::Expected<StepForm> readForm() {
     StepForm form;
@@ -338,7 +338,7 @@ EXAMPLES
       printFit(model, answer, os);
     if (llvm::Error error = writeTextFile(output, said))
       return fail(std::move(error));
-    return answerOf(answer).fits ? ExitSuccess : ExitNoPlan;
+    return fits(answer) ? ExitSuccess : ExitNoPlan;
   }
 
   int answerTraining(FitModel &model, const Card &card) {
