@@ -65,7 +65,7 @@ struct ScanWorkspace {
   int64_t asRow = 0;      ///< [chunk, key]: that of the key where it reads the state.
   int64_t asColumn = 0;   ///< [chunk, key]: that of the key where it adds to the state.
   int64_t sums = 0;       ///< [chunk]: the logarithm of what is left of the state before the chunk.
-  int64_t leftBefore = 0; ///< [chunk]: what is left of it.
+  int64_t leftBefore = 0; ///< [chunk]: what is left.
   int64_t leftAfter = 0;  ///< [chunk]: what is left of the token after the chunk.
   int64_t slopes = 0;     ///< [chunk]: the gradient of the sum.
   int64_t size = 0;

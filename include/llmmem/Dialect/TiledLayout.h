@@ -16,7 +16,7 @@
 
 namespace llmmem::llm {
 
-/// Lists what one unit runs, and what of it is in memory.
+/// Lists what one unit runs, and which part is in memory.
 struct TiledUnit {
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<mlir::Value> stored; // Results that have bytes.
@@ -40,7 +40,7 @@ llvm::SmallVector<TiledUnit> unitsOf(TiledOp op);
 struct TiledLayout {
   /// The part of each sum's accumulator that its result does not hold, in the order of the sums,
   /// where `splitsSums`: of a weight's gradient in bf16 the lower halves of f32 (without a
-  /// library), else all of it in f32.
+  /// library), else the whole value in f32.
   llvm::SmallVector<int64_t> accumulators;
   llvm::DenseMap<mlir::Value, int64_t> slots;
   /// What a CPU widens of a granule for a sum that is split.

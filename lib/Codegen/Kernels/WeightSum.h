@@ -53,7 +53,7 @@ struct WeightSum {
   /// `into` is what the sum continues from, if anything; dw is null where nothing is summed.
   Buffer into = {}, dw = {};
   /// The part of an accumulator wider than dw that does not lie in dw: the lower halves of f32,
-  /// whose upper halves are the bf16 of dw, or all of it. Null where dw itself is the accumulator.
+  /// whose upper halves are the bf16 of dw, or all bits. Null where dw itself is the accumulator.
   Buffer accumulator = {};
   Contribution contribution = {};
 

@@ -6,7 +6,7 @@
 // micro-batches and chunk p - 1 - i for the others, so that both ends begin at once and two stages
 // have the parameters of each chunk. A stage runs the forward and the backward of each of its
 // chunks for each micro-batch, in an order that is fixed before anything runs. F3 is the forward of
-// micro-batch 3, B3 its backward, W3 the part of it that gives the gradients of weights, where that
+// micro-batch 3, B3 its backward, W3 its part that gives the gradients of weights, where that
 // part is a task of its own. Of 2 stages and 4 micro-batches:
 //
 //   gpipe        stage 0: F0 F1 F2 F3 B0 B1 B2 B3
